@@ -16,11 +16,11 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.stage_lists import load_shipped_stages
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectSplit
+from roundtable.core.replies.file_changes import LONG_FILE_BYTES
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.values import Limits, Seat
 from roundtable.live.event_lines import live_decision_lines
-from roundtable.meetings.try_candidates import LONG_FILE_BYTES
 from roundtable.report.costs import build_cost_report
 from roundtable.report.html import render_session_page
 from roundtable.report.transcript import render_transcript

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
+from roundtable.core.text.quotation import fence_untrusted_text
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Request, Turns
-from roundtable.engine.prompts import anonymous_label, fence_untrusted_text, shuffle_by_seed
+from roundtable.engine.prompts import PromptLayout
 from roundtable.engine.run import MeetingRules
 from roundtable.meetings import MEETINGS
 from tests.stories.session_harness import SessionHarness
@@ -139,17 +140,17 @@ def test_quoted_text_cannot_close_its_own_fence(text: str, tag: str) -> None:
 
 @given(st.lists(st.integers(), unique=True, max_size=30), st.integers(0, 2**48), st.text(string.ascii_letters))
 def test_shuffling_is_a_deterministic_permutation(items: list[int], seed: int, salt: str) -> None:
-    once = shuffle_by_seed(items, seed, salt)
+    once = PromptLayout.shuffle(items, seed, salt)
     assert sorted(once) == sorted(items)
-    assert shuffle_by_seed(items, seed, salt) == once
+    assert PromptLayout.shuffle(items, seed, salt) == once
 
 
 def test_shuffling_gives_equal_results_in_every_process_and_python_version() -> None:
-    assert shuffle_by_seed(list("abcdef"), 7, "labels") == ["a", "f", "d", "c", "b", "e"]
+    assert PromptLayout.shuffle(list("abcdef"), 7, "labels") == ["a", "f", "d", "c", "b", "e"]
 
 
 def test_seat_labels_continue_after_z() -> None:
-    names = [anonymous_label(index) for index in range(60)]
+    names = [PromptLayout.letter_label(index) for index in range(60)]
     assert names[:3] == ["A", "B", "C"]
     assert names[25:28] == ["Z", "AA", "AB"]
     assert len(set(names)) == 60

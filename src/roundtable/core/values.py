@@ -7,7 +7,7 @@ here once, for config files and command-line options alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from typing import Literal
@@ -79,6 +79,15 @@ class Quorum(Value, frozen=True):
     seats: int = 2
     vendors: int = 1
     essential: tuple[str, ...] = ()
+
+    def is_reached(self, moves: Sequence[Move], electorate: Sequence[str]) -> bool:
+        """Whether enough answers of these seats are valid."""
+        valid = [move for move in moves if move.verdict.counts]
+        return (
+            len(valid) >= max(1, min(self.seats, len(electorate)))
+            and len({move.vendor for move in valid}) >= min(self.vendors, len(electorate))
+            and {move.seat for move in valid} >= set(self.essential)
+        )
 
 
 class Limits(Value, frozen=True):

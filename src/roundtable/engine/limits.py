@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 
 from roundtable.core.decide import decrees
 from roundtable.core.events import LimitReached
 from roundtable.core.session import Session
-from roundtable.core.values import Decision, Gate, Limits, Move, Outcome, RecalledEntry
+from roundtable.core.values import Decision, Gate, Move, Outcome, RecalledEntry
 
 
 def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
@@ -28,17 +28,6 @@ def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
         if allowed is not None and spent >= allowed:
             return LimitReached(round, name, spent, allowed)
     return None
-
-
-def has_quorum(moves: Sequence[Move], electorate: Sequence[str], limits: Limits) -> bool:
-    """Whether enough readable answers arrived; the quorum was fixed before the first of them."""
-    valid = [move for move in moves if move.verdict.counts]
-    quorum = limits.quorum
-    return (
-        len(valid) >= max(1, min(quorum.seats, len(electorate)))
-        and len({move.vendor for move in valid}) >= min(quorum.vendors, len(electorate))
-        and {move.seat for move in valid} >= set(quorum.essential)
-    )
 
 
 class DecreeReview:

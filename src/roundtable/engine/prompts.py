@@ -8,7 +8,6 @@ provider prefix caches apply; only removing context invalidates them, once.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TypeVar
@@ -33,44 +32,12 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.session import RoundRecord, Session
+from roundtable.core.text.quotation import fence_untrusted_text
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
-
-_NO_MARKUP = str.maketrans({'"': "'", "<": "(", ">": ")"})
-"""A file can have any name, which must not close the tag it is written into."""
-
-
-def shuffle_by_seed(items: Sequence[T], seed: int, salt: str) -> list[T]:
-    """The items in an order fixed by seed and salt, the same in every process and version of Python."""
-    order = list(items)
-    random.Random(f"{seed}/{salt}").shuffle(order)
-    return order
-
-
-def anonymous_label(index: int) -> str:
-    """The label of an anonymous seat: A, B, … Z, AA."""
-    letters = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
-def anonymous_seat_labels(session: Session) -> dict[str, str]:
-    """The label of each seat for anonymous rounds, drawn by lot once per session."""
-    names = shuffle_by_seed([seat.name for seat in session.charter.seats], session.charter.seed, "labels")
-    return {name: anonymous_label(index) for index, name in enumerate(names)}
-
-
-def fence_untrusted_text(tag: str, name: str, text: str) -> str:
-    """Fence text of others, so that it cannot pass for instructions, close its fence or open another."""
-    inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
-    source = sanitize_line(name, 200).translate(_NO_MARKUP)
-    return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
 
 
 def _quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
@@ -158,22 +125,6 @@ def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:
     return "\n".join((*map(describe_refusal, rehearsed.refused), *broken))
 
 
-def charter_blob_digests(session: Session) -> set[Digest]:
-    """The blobs the charter refers to: the meeting's templates and the context."""
-    return {*session.charter.templates.values(), *(item.digest for item in session.charter.context)}
-
-
-def prompt_blob_digests(session: Session, round: RoundRecord) -> set[Digest]:
-    """The blobs a prompt of this round is made of."""
-    digests = charter_blob_digests(session) | {item.digest for _, item in session.context_added}
-    for record in session.rounds.values():
-        if record.seq <= round.seq:
-            opened = record.opened
-            digests |= {opened.template, opened.text_format, opened.json_format}
-            digests |= {item.digest for item in opened.prompt.files}
-    return digests - {""}
-
-
 def _seen_until(round: RoundRecord, asked: TurnAsked) -> int:
     """The last fact up to which a seat has seen the others' answers after this turn."""
     match round.opened.turns.visibility:
@@ -191,7 +142,41 @@ class PromptLayout:
     def __init__(self, session: Session, texts: Texts) -> None:
         self._session = session
         self._texts = texts
-        self.labels = anonymous_seat_labels(session)
+        names = self.shuffle([seat.name for seat in session.charter.seats], session.charter.seed, "labels")
+        self.labels = {name: self.letter_label(index) for index, name in enumerate(names)}
+        """The label of each seat for anonymous rounds, drawn by lot once per session."""
+
+    @staticmethod
+    def shuffle(items: Sequence[T], seed: int, salt: str) -> list[T]:
+        """The items in an order fixed by seed and salt; it does not depend on the process or version of Python."""
+        order = list(items)
+        random.Random(f"{seed}/{salt}").shuffle(order)
+        return order
+
+    @staticmethod
+    def letter_label(index: int) -> str:
+        """The letters for a number from 0: A, B, … Z, AA."""
+        letters = ""
+        index += 1
+        while index:
+            index, rest = divmod(index - 1, 26)
+            letters = chr(ord("A") + rest) + letters
+        return letters
+
+    def charter_digests(self) -> set[Digest]:
+        """The blobs the charter refers to: the meeting's templates and the context."""
+        charter = self._session.charter
+        return {*charter.templates.values(), *(item.digest for item in charter.context)}
+
+    def prompt_digests(self, round: RoundRecord) -> set[Digest]:
+        """The blobs a prompt of this round is made of."""
+        digests = self.charter_digests() | {item.digest for _, item in self._session.context_added}
+        for record in self._session.rounds.values():
+            if record.seq <= round.seq:
+                opened = record.opened
+                digests |= {opened.template, opened.text_format, opened.json_format}
+                digests |= {item.digest for item in opened.prompt.files}
+        return digests - {""}
 
     def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
         """The whole prompt of one turn: system prompt, the seat's own earlier turns, then what is new."""
@@ -281,9 +266,7 @@ class PromptLayout:
     def _task_text(self, round: RoundRecord, seat: str) -> str:
         prompt = round.opened.prompt
         seed = self._session.charter.seed
-        lists = {
-            name: shuffle_by_seed(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()
-        }
+        lists = {name: self.shuffle(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()}
         quotes = {name: _quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
         return template.safe_substitute({**prompt.values, **quotes, "seat": seat, "label": self.labels[seat]})
@@ -311,7 +294,7 @@ class PromptLayout:
                     moves.append(move)
         answers = [(move.seat, move.text) for move in moves if move.seat != seat]
         if turns.concurrency == "parallel":
-            answers = shuffle_by_seed(answers, self._session.charter.seed, f"{round.name}/{seat}")
+            answers = self.shuffle(answers, self._session.charter.seed, f"{round.name}/{seat}")
         names = {name: name if turns.signed else letter for name, letter in self.labels.items()}
         return [
             *(fence_untrusted_text("answer", names[seat_name], text) for seat_name, text in answers),

@@ -11,9 +11,9 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.wording import join_names
-from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Limits, Move, Prompt, Round, Seat, Turns
-from roundtable.engine.limits import DecreeReview, has_quorum
-from roundtable.engine.prompts import anonymous_seat_labels
+from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Move, Prompt, Quorum, Round, Seat, Turns
+from roundtable.engine.limits import DecreeReview
+from roundtable.engine.prompts import PromptLayout
 
 FREE_CODEC = "free"
 """The codec of replies that no rule reads, so that a meeting can be replayed without them."""
@@ -43,7 +43,7 @@ class ReplayTable:
         self._decrees = DecreeReview(session, self.gate)
         self._coauthors = _coauthor_names(session)
         self._labels = {
-            seat: label for seat, label in anonymous_seat_labels(session).items() if seat not in self._without
+            seat: label for seat, label in PromptLayout(session, {}).labels.items() if seat not in self._without
         }
 
     def _present(self, seats: Sequence[Seat]) -> tuple[Seat, ...]:
@@ -94,7 +94,7 @@ class ReplayTable:
         if recorded := record.opened.expect.choices:
             moves = tuple(self._with_current_choices(move, recorded, expect.choices) for move in moves)
         missing = tuple(absence for absence in held.missing if absence.seat in present)
-        quorate = has_quorum(moves, present, self._limits(record))
+        quorate = self._quorum(record).is_reached(moves, present)
         return Round(round, present, moves, missing, quorate, record.opened.turns.purpose)
 
     def _recorded_round(self, round: str) -> Round:
@@ -125,11 +125,11 @@ class ReplayTable:
         """The current name of a recorded choice, empty if it is gone."""
         return next((name for name in (choice, *self._coauthors.get(choice, ())) if name in current), "")
 
-    def _limits(self, record: RoundRecord) -> Limits:
-        """The recorded limits, without essential seats that are removed."""
-        limits = record.opened.limits
-        essential = tuple(seat for seat in limits.quorum.essential if seat not in self._without)
-        return msgspec.structs.replace(limits, quorum=msgspec.structs.replace(limits.quorum, essential=essential))
+    def _quorum(self, record: RoundRecord) -> Quorum:
+        """The recorded quorum, without essential seats that are removed."""
+        quorum = record.opened.limits.quorum
+        essential = tuple(seat for seat in quorum.essential if seat not in self._without)
+        return msgspec.structs.replace(quorum, essential=essential)
 
     async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
         """The recorded result of the step."""
@@ -171,7 +171,7 @@ class ReplayTable:
 
 def _coauthor_names(session: Session) -> dict[str, list[str]]:
     """For each name of a proposal (that of its first author), the names of its other authors, in order."""
-    labels = anonymous_seat_labels(session)
+    labels = PromptLayout(session, {}).labels
     coauthors: dict[str, list[str]] = {}
     for proposal in session.decision.proposals if session.decision else ():
         own = [(author, labels[author]) for author in proposal.authors if author in labels]

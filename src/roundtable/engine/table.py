@@ -30,8 +30,8 @@ from roundtable.core.replies import find_reply_codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
 from roundtable.engine.clock import PausableTimeout, pausable_timeout
-from roundtable.engine.limits import DecreeReview, find_exceeded_limit, has_quorum
-from roundtable.engine.prompts import PromptLayout, charter_blob_digests, shuffle_by_seed
+from roundtable.engine.limits import DecreeReview, find_exceeded_limit
+from roundtable.engine.prompts import PromptLayout
 from roundtable.engine.recorder import SessionRecorder
 from roundtable.engine.turns import TurnTaker
 
@@ -112,7 +112,7 @@ class RecordedTable:
     ) -> RoundRecord:
         if not await self.may_open(round):
             raise MeetingLimitReached(self._session.limit_stops[round])
-        await self._recorder.load_texts(charter_blob_digests(self._session))
+        await self._recorder.load_texts(self._layout.charter_digests())
         form = find_reply_codec(expect.codec)
         on = [seat for seat in self.seats if seats is None or seat.name in seats]
         json_text = form.json_format(expect) if form.json_format else ""
@@ -142,7 +142,7 @@ class RecordedTable:
             case "priority":
                 return [seat.name for seat in sorted(seats, key=lambda seat: seat.priority)]
             case "shuffle":
-                return shuffle_by_seed(names, self.charter.seed, round)
+                return self._layout.shuffle(names, self.charter.seed, round)
             case "rotate":
                 shift = len(self._session.rounds) % max(1, len(names))
                 return names[shift:] + names[:shift]
@@ -362,7 +362,7 @@ class RecordedTable:
 
 
 def _has_quorum(record: RoundRecord) -> bool:
-    return has_quorum(record.moves(), record.opened.electorate, record.opened.limits)
+    return record.opened.limits.quorum.is_reached(record.moves(), record.opened.electorate)
 
 
 def _earliest_heard(record: RoundRecord) -> int:

@@ -24,7 +24,7 @@ from roundtable.core.usage import Usage
 from roundtable.core.values import AgentWorktree, Message, MoveStatus, Reply, Request, Seat, Timing, WaitNotice
 from roundtable.core.verdict import ParseStatus
 from roundtable.engine.clock import PausableTimeout, pausable_timeout
-from roundtable.engine.prompts import PromptLayout, prompt_blob_digests
+from roundtable.engine.prompts import PromptLayout
 from roundtable.engine.recorder import SessionRecorder
 
 CallPurpose = Literal["answer", "retry", "repair", "fallback", "again"]
@@ -271,7 +271,7 @@ class TurnTaker:
         session = self._recorder.session
         self._start_call()
         self._heard = self._heard or session.seq
-        await self._recorder.load_texts(prompt_blob_digests(session, self._round))
+        await self._recorder.load_texts(self._layout.prompt_digests(self._round))
         structured = voice.structured and self._codec.schema is not None
         asked = TurnAsked(self._round.name, self._seat.name, self._call, name, self._heard, structured, purpose=purpose)
         messages = self._layout.messages(self._round, self._seat.name, asked)

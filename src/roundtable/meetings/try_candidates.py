@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from roundtable.core.decide.trial_outcome import (
@@ -14,14 +14,19 @@ from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Table
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import (
+    CHANGES_CODEC,
+    CHANGES_IN_PARTS_CODEC,
+    choose_changes_codec,
+    parse_file_changes,
+)
 from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
 
 T = TypeVar("T")
 
-WHOLE_FILES_CODEC, FILE_PARTS_CODEC = "changes", "changes-in-parts"
+WHOLE_FILES_CODEC, FILE_PARTS_CODEC = CHANGES_CODEC.name, CHANGES_IN_PARTS_CODEC.name
 
 FIX_ROUND = PlannedRound("mend", WHOLE_FILES_CODEC, Turns(visibility="own", at_bench=True), likely=False)
 RESTART_ROUND = PlannedRound("anew", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True), likely=False)
@@ -30,9 +35,6 @@ EVIDENCE_ROUND = PlannedRound(
     "evidence", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True, purpose="tests"), likely=False
 )
 """For a seat whose change may be right but has no test that proves it: the test follows the task, not the code."""
-
-LONG_FILE_BYTES = 12_000
-"""Of files longer than this, only changed parts have to be written; for shorter ones that confuses small models."""
 
 
 class StepFailed(Exception):
@@ -50,11 +52,6 @@ async def do_step_or_end_meeting(table: Table, step: str, effect: Effect, kind: 
         raise StepFailed(result)
     assert isinstance(result, kind)
     return result
-
-
-def choose_changes_codec(sizes: Iterable[int]) -> str:
-    """The codec for changes to files of these sizes: whole files, or parts where a file is long."""
-    return FILE_PARTS_CODEC if any(size > LONG_FILE_BYTES for size in sizes) else WHOLE_FILES_CODEC
 
 
 def expect_changes_reply(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:

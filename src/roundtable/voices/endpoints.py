@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from roundtable.core.faults import ConfigError
-from roundtable.voices.data_file import convert_data, parse_data_file
+from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
 
 ResolveKey = Callable[[str], str | None]
 """Returns the key for `env:NAME` or `secret:NAME`, or None."""
@@ -111,6 +111,19 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         by_model = (keys for glob, keys in self.omit_for.items() if fnmatchcase(model, glob))
         return set(self.omit).union(*by_model)
 
+    def list_variables(self) -> list[str]:
+        """Return the variables that the address and headers name as `${NAME}`."""
+        return [name for text in (self.base_url, *self.headers.values()) for name in _VARIABLE.findall(text)]
+
+    def with_variables(self, values: Mapping[str, str]) -> Endpoint:
+        """Return the endpoint with `${NAME}` replaced by values."""
+
+        def fill(text: str) -> str:
+            return _VARIABLE.sub(lambda variable: values[variable[1]].rstrip("/"), text)
+
+        headers = {name: fill(value) for name, value in self.headers.items()}
+        return msgspec.structs.replace(self, base_url=fill(self.base_url), headers=headers)
+
 
 def _find_by_glob(sizes: Mapping[str, int], model: str) -> tuple[str, int]:
     return next(((glob, size) for glob, size in sizes.items() if fnmatchcase(model, glob)), ("", 0))
@@ -123,7 +136,7 @@ def _is_selected(which: ModelSelection, model: str) -> bool:
 def parse_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """Parse an endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
-    endpoint = convert_data(Endpoint, {**data, "name": name}, where)
+    endpoint = convert_toml_table(Endpoint, {**data, "name": name}, where)
     if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:
@@ -143,21 +156,6 @@ def override_provider_endpoint(name: str, data: Mapping[str, Any], where: str = 
     """Parse an endpoint of a config; without `base_url` it changes the shipped endpoint of that name."""
     shipped = load_shipped_endpoints().get(name) if "base_url" not in data else None
     return parse_provider_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
-
-
-def find_endpoint_variables(endpoint: Endpoint) -> list[str]:
-    """Return the variables that the address and headers name as `${NAME}`."""
-    return [name for text in (endpoint.base_url, *endpoint.headers.values()) for name in _VARIABLE.findall(text)]
-
-
-def fill_endpoint_variables(endpoint: Endpoint, values: Mapping[str, str]) -> Endpoint:
-    """Return the endpoint with `${NAME}` replaced by values."""
-
-    def put_in(text: str) -> str:
-        return _VARIABLE.sub(lambda found: values[found.group(1)].rstrip("/"), text)
-
-    headers = {name: put_in(value) for name, value in endpoint.headers.items()}
-    return msgspec.structs.replace(endpoint, base_url=put_in(endpoint.base_url), headers=headers)
 
 
 def _parse_key_reference(key: str, where: str = "key") -> str:
@@ -180,7 +178,7 @@ def load_shipped_endpoints() -> dict[str, Endpoint]:
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: parse_provider_endpoint(name, parse_data_file(item.read_bytes(), item.name), item.name)
+        name: parse_provider_endpoint(name, parse_toml_text(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }

@@ -11,10 +11,10 @@ import httpx2
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.text.sanitize import replace_surrogates
 from roundtable.core.values import Reply, Request, Usage, WaitNotice
 from roundtable.voices import http_client
 from roundtable.voices.dialects import create_dialect
-from roundtable.voices.dialects.dialect import replace_surrogates
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
 from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
+from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.wording import did_you_mean_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -85,8 +86,8 @@ def load_embedded_model_catalog() -> dict[str, EmbeddedModel]:
 
 def parse_embedded_model(name: str, raw: bytes) -> EmbeddedModel:
     """Parse one data file of the catalog."""
-    data = {**parse_data_file(raw, f"{name}.toml"), "name": name}
-    return convert_data(EmbeddedModel, data, f"{name}.toml")
+    data = {**parse_toml_text(raw, f"{name}.toml"), "name": name}
+    return convert_toml_table(EmbeddedModel, data, f"{name}.toml")
 
 
 def find_embedded_model_files(models_dir: Path) -> dict[str, Path]:
@@ -176,7 +177,7 @@ def _create_missing_fault(name: str) -> Fault:
         return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_explain_download(name))
     return Fault.of(
         FaultKind.MISSING,
-        f"There is no model called `{name}`.{suggest_nearest_name(name, known)}",
+        f"There is no model called `{name}`.{did_you_mean_text(name, known)}",
         help=f"Known models: {', '.join(known)}. The path of a GGUF file works too.",
     )
 

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
+from roundtable.core.text.wording import did_you_mean_text
 from roundtable.core.values import Reply, Request
 from roundtable.voices.agents.catalog import Agent, load_shipped_agents
-from roundtable.voices.data_file import suggest_nearest_name
-from roundtable.voices.endpoints import Endpoint, ResolveKey, fill_endpoint_variables, find_endpoint_variables
+from roundtable.voices.endpoints import Endpoint, ResolveKey
 from roundtable.voices.rate_limits import CallPacer
 from roundtable.voices.scripted import ScriptedVoice, load_voice_script
 
@@ -101,7 +101,7 @@ class VoiceRegistry:
             return Fault.of(FaultKind.MISSING, message, help=f"Write it as {kind}:{what.upper()}.")
         return Fault.of(
             FaultKind.MISSING,
-            f"There is no endpoint called `{kind}`.{suggest_nearest_name(kind, known)}",
+            f"There is no endpoint called `{kind}`.{did_you_mean_text(kind, known)}",
             help=f"Known: {', '.join(sorted(known))}. Add others in the config under [endpoints.NAME].",
         )
 
@@ -131,12 +131,12 @@ class VoiceRegistry:
 
     def fill_endpoint(self, endpoint: Endpoint) -> Endpoint | Fault:
         """Return the endpoint with the variables in its address and headers filled in, or a fault."""
-        values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in find_endpoint_variables(endpoint)}
+        values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in endpoint.list_variables()}
         unset = next((name for name, value in values.items() if not value), "")
         if unset:
             message = f"{endpoint.name} needs the variable {unset}, which is not set."
             return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or remove this voice.")
-        return fill_endpoint_variables(endpoint, values)
+        return endpoint.with_variables(values)
 
     def _resolve_endpoint_key(self, endpoint: Endpoint) -> str | Fault:
         if endpoint.key == "none":

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.text.sanitize import replace_surrogates
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
-from roundtable.voices.dialects.dialect import ReplyReader, replace_surrogates
+from roundtable.voices.dialects.dialect import ReplyReader
 from roundtable.voices.provider_text import excerpt_provider_text
 
 MAX_REPLY_CHARACTERS = 4 * 1024 * 1024

@@ -56,8 +56,8 @@ from typing import Any
 import msgspec
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
+from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
 from roundtable.core.values import Reply, Request, Usage
-from roundtable.voices.data_file import convert_data, read_data_file
 
 _WORD = re.compile(r"\s*\S+|\s+")
 _ROUND_NUMBER = re.compile(r"(?:^|/)(\d+)(?:-|$)")
@@ -124,7 +124,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def parse_voice_script(data: dict[str, Any], where: str = "The script") -> Script:
     """Parse a script from plain data; an unknown key is an error that names the nearest known one."""
-    script = convert_data(Script, data, where)
+    script = convert_toml_table(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
         _check_turn(turn, where)
     return script
@@ -132,7 +132,11 @@ def parse_voice_script(data: dict[str, Any], where: str = "The script") -> Scrip
 
 def load_voice_script(path: Path) -> Script:
     """Load a script from a TOML or JSON file."""
-    return parse_voice_script(read_data_file(path), str(path))
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
+    return parse_voice_script(parse_toml_text(raw, str(path), json=path.suffix.lower() == ".json"), str(path))
 
 
 def _check_turn(turn: ScriptedTurn, where: str) -> None:

@@ -18,11 +18,12 @@ from roundtable.app.opening.context_window import (
 )
 from roundtable.app.opening.meeting_catalog import find_charter_meeting
 from roundtable.core.replies import find_reply_codec
+from roundtable.core.replies.file_changes import choose_changes_codec
 from roundtable.core.text.chunks import CHUNK_TOKENS, SizedFile
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Expect, Right, Seat
 from roundtable.meetings import PlannedRound
-from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, WHOLE_FILES_CODEC, choose_changes_codec
+from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, WHOLE_FILES_CODEC
 from roundtable.store.stored_events import compute_digest
 
 POSITION_BYTES = 160

@@ -27,11 +27,12 @@ from roundtable.app.settings.template_files import (
 )
 from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
 from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
+from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.wording import did_you_mean_text
 from roundtable.core.values import Charter, Seat
 from roundtable.engine.run import MeetingRules
 from roundtable.meetings import MEETINGS, Meeting, find_meeting
 from roundtable.meetings.recipe import BALLOT, PROMPT_PLACEHOLDERS, Recipe, define_meeting_from_recipe
-from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 OPTIONAL_PLACEHOLDERS = frozenset({"seat", "label"})
 """Placeholders that every prompt may use and none must."""
@@ -217,13 +218,13 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
     """A preset, which names a meeting, or a meeting of its own, which has rounds."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{where}: {name} is no name for a meeting.", "Use small letters, digits and dashes.")
-    data = parse_data_file(text.encode(), where)
+    data = parse_toml_text(text.encode(), where)
     if "meeting" in data:
-        preset = convert_data(MeetingPreset, data, where)
+        preset = convert_toml_table(MeetingPreset, data, where)
         if preset.meeting not in MEETINGS:
             raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"There are {', '.join(MEETINGS)}.")
         seats = tuple(
-            convert_data(Seat, {"name": seat, **seat_data}, f"{where}: seats.{seat}")
+            convert_toml_table(Seat, {"name": seat, **seat_data}, f"{where}: seats.{seat}")
             for seat, seat_data in preset.seats.items()
         )
         rules = MEETINGS[preset.meeting]
@@ -245,13 +246,13 @@ def _read(name: str, text: str, where: str, source: MeetingSource) -> CatalogMee
 
 
 def _recipe(data: dict[str, Any], where: str) -> Recipe:
-    named = convert_data(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
+    named = convert_toml_table(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
     if named not in DECISION_RULE_NAMES:
-        near = suggest_nearest_name(str(named), DECISION_RULE_NAMES).strip()
+        near = did_you_mean_text(str(named), DECISION_RULE_NAMES).strip()
         raise ConfigError(
             f"{where}: rule.name cannot be {named!r}.", f"{near} Rules: {', '.join(DECISION_RULE_NAMES)}.".strip()
         )
-    recipe = convert_data(Recipe, data, where)
+    recipe = convert_toml_table(Recipe, data, where)
     if wrong := recipe.find_mistake():
         raise ConfigError(f"{where}: {wrong}", "Correct it and try again.")
     return recipe

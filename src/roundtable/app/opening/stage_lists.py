@@ -25,10 +25,11 @@ from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.wording import did_you_mean_text
 from roundtable.core.values import Limits, NextStep, Seat
 from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
 from roundtable.meetings.stages.delivery import DELIVER
-from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
 
 DEFAULT_STAGE_LIST = "sdlc"
 ALL_STAGES = ""
@@ -110,7 +111,7 @@ def _is_stage_list_path(name: str) -> bool:
 def load_shipped_stages() -> ShippedStages:
     """The stages that come with Roundtable."""
     path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
-    return convert_data(ShippedStages, parse_data_file(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+    return convert_toml_table(ShippedStages, parse_toml_text(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
 
 
 def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
@@ -118,7 +119,7 @@ def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
     known: dict[str, dict[str, Any]] = {
         stage.name: msgspec.to_builtins(stage) for stage in load_shipped_stages().stages
     }
-    listed = convert_data(StageListFile, parse_data_file(text.encode(), where), where).stages
+    listed = convert_toml_table(StageListFile, parse_toml_text(text.encode(), where), where).stages
     if not listed:
         raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
     for number, stage_data in enumerate(listed, 1):
@@ -128,7 +129,9 @@ def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
                 "A name has small letters and dashes, at most 31 of them, such as threat-model.",
             )
     stages = [
-        convert_data(Stage, {**known.get(str(stage_data.get("name")), {}), **stage_data}, f"{where}: stage {number}")
+        convert_toml_table(
+            Stage, {**known.get(str(stage_data.get("name")), {}), **stage_data}, f"{where}: stage {number}"
+        )
         for number, stage_data in enumerate(listed, 1)
     ]
     names = [stage.name for stage in stages]
@@ -156,7 +159,7 @@ def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[
             "judge": wanted.judge.get(stage.name, wanted.judge.get(ALL_STAGES, stage.judge)),
             "speaking": wanted.speaking or stage.speaking,
         }
-        told.append(convert_data(Stage, {**msgspec.to_builtins(stage), **changes}, f"stage {stage.name}"))
+        told.append(convert_toml_table(Stage, {**msgspec.to_builtins(stage), **changes}, f"stage {stage.name}"))
     if not any(stage.enabled for stage in told):
         raise UsageError("No stage is left to be held.", f"There are {', '.join(names)}; leave some of them in.")
     return tuple(told)
@@ -165,7 +168,7 @@ def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[
 def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
     for name in named:
         if name != ALL_STAGES and name not in known:
-            near = suggest_nearest_name(name, known).strip()
+            near = did_you_mean_text(name, known).strip()
             help = f"{near} Stages: {', '.join(known)}.".strip()
             raise UsageError(f"There is no stage {sanitize_line(name, 60)} here.", help)
 

@@ -26,10 +26,10 @@ from roundtable.app.settings.template_files import (
 )
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
+from roundtable.core.text.strict_toml import convert_toml_table, decode_utf8_text
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
-from roundtable.voices.data_file import convert_data, decode_utf8_file
 from roundtable.voices.endpoints import override_provider_endpoint
 from roundtable.workshop.sandbox import SandboxSettings
 
@@ -256,7 +256,7 @@ def _withhold_untrusted(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str,
 
 def _read_config_file(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(decode_utf8_file(path.read_bytes(), str(path)))
+        values = tomllib.loads(decode_utf8_text(path.read_bytes(), str(path)))
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -272,7 +272,7 @@ def _read_config_file(path: Path) -> dict[str, Any]:
 def _find_mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
     tables: dict[str, dict[str, Any]] = {name: value for name, value in values.items() if isinstance(value, dict)}
     outline: dict[str, Any] = {**values, **{name: {} for name in tables}}
-    for read in (partial(convert_data, Config, outline, path.rstrip(": ")), *_section_readers(tables, path)):
+    for read in (partial(convert_toml_table, Config, outline, path.rstrip(": ")), *_section_readers(tables, path)):
         try:
             read()
         except ConfigError as error:
@@ -285,14 +285,14 @@ def _section_readers(tables: dict[str, dict[str, Any]], path: str) -> Iterator[C
     for section, data in tables.items():
         if section == "seats":
             for name, own in data.items():
-                yield partial(convert_data, SeatSettings, own, f"{path}seats.{name}")
+                yield partial(convert_toml_table, SeatSettings, own, f"{path}seats.{name}")
         elif section in ("meetings", "endpoints", "agents", "checks"):
             for name, own in data.items():
                 yield partial(_check_named_section, section, name, own, path)
         elif section == "limits":
             yield partial(_check_limits_section, data, path)
         elif section in kinds:
-            yield partial(convert_data, kinds[section], data, f"{path}{section}")
+            yield partial(convert_toml_table, kinds[section], data, f"{path}{section}")
 
 
 def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
@@ -300,9 +300,11 @@ def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
         if not isinstance(data, list):
             example = f'Write it as a list of words, such as {name} = ["pytest", "-q"].'
             raise ConfigError(f"{path}checks: {name} must be a list.", example)
-        convert_data(cast("type[tuple[str, ...]]", ProgramLine), cast("list[object]", data), f"{path}checks.{name}")
+        convert_toml_table(
+            cast("type[tuple[str, ...]]", ProgramLine), cast("list[object]", data), f"{path}checks.{name}"
+        )
         return
-    values = convert_data(dict[str, Any], data, f"{path}{kind}.{name}")
+    values = convert_toml_table(dict[str, Any], data, f"{path}{kind}.{name}")
     if kind == "endpoints":
         override_provider_endpoint(name, values, f"{path}endpoints.{name}")
     elif kind == "agents":
@@ -319,7 +321,7 @@ def _check_meeting_section(name: str, values: dict[str, Any], path: str) -> None
 
 
 def _check_limits_section(data: dict[str, Any], path: str) -> None:
-    _check_limits(convert_data(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
+    _check_limits(convert_toml_table(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
 
 
 def _check_limits(limits: LimitSettings, where: object) -> None:
@@ -333,7 +335,7 @@ def _check_limits(limits: LimitSettings, where: object) -> None:
 
 def merge_configured_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
     """Return the configured limits with those of a meeting's file on top."""
-    changed = convert_data(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
+    changed = convert_toml_table(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
     _check_limits(changed, where)
     return changed.to_limits()
 
@@ -346,7 +348,7 @@ def resolve_configured_meeting_settings(
         if name in rules.filled_settings:
             message = f"[meetings.{rules.name}]: {name} is set when the meeting is opened and cannot be set in a file."
             raise UsageError(message, "Remove it, and use the option of the command instead.")
-    told = msgspec.structs.asdict(convert_data(rules.settings, values | filled, f"[meetings.{rules.name}]"))
+    told = msgspec.structs.asdict(convert_toml_table(rules.settings, values | filled, f"[meetings.{rules.name}]"))
     for name, value in told.items():
         if name in LIMIT_MINIMUMS and not Limits.is_in_range(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."

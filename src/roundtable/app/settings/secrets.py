@@ -16,7 +16,6 @@ from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
 from roundtable.voices.endpoints import (
     Endpoint,
-    find_endpoint_variables,
     load_shipped_endpoints,
     merge_endpoints,
     override_provider_endpoint,
@@ -82,7 +81,7 @@ class Keys:
 
 def _find_endpoint_key_names(endpoint: Endpoint) -> list[str]:
     """Return the names that an endpoint looks up: of its key and in its address and headers."""
-    return [*filter(None, [_get_reference_name(endpoint.key)]), *find_endpoint_variables(endpoint)]
+    return [*filter(None, [_get_reference_name(endpoint.key)]), *endpoint.list_variables()]
 
 
 def _is_path_or_url(value: str) -> bool:

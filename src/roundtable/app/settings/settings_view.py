@@ -21,8 +21,8 @@ from roundtable.app.settings.toml_text import (
 )
 from roundtable.app.settings.write_config import write_config_file
 from roundtable.core.faults import ConfigError, NotFound
+from roundtable.core.text.wording import did_you_mean_text
 from roundtable.meetings import MEETINGS
-from roundtable.voices.data_file import suggest_nearest_name
 
 SettingSource = Literal["default", "you", "workspace", "withheld"]
 
@@ -62,7 +62,7 @@ def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
     found = [item for item in known if item.key == name or item.key.startswith(f"{name}.")]
     if not found:
         sections = {item.key.rpartition(".")[0] for item in known}
-        near = suggest_nearest_name(name, [*sections, *(item.key for item in known)]).strip()
+        near = did_you_mean_text(name, [*sections, *(item.key for item in known)]).strip()
         raise NotFound(f"There is no setting {name}.", near or "`roundtable config` lists the settings.")
     return found
 

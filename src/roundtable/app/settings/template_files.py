@@ -9,8 +9,8 @@ from pathlib import Path
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.wording import did_you_mean_text
 from roundtable.meetings import MEETINGS
-from roundtable.voices.data_file import suggest_nearest_name
 
 MAX_TEMPLATE_BYTES = 64_000
 MEETING_FILES = "meetings/*.toml"
@@ -76,6 +76,6 @@ def list_meeting_template_names(places: Places, workspace: Path) -> list[str]:
 def unknown_meeting_template_error(name: str, known: Iterable[str]) -> NotFound:
     """Return the error for an unknown meeting."""
     names = list(known)
-    near = suggest_nearest_name(name, names).strip()
+    near = did_you_mean_text(name, names).strip()
     listed = f"Meetings: {', '.join(names)}."
     return NotFound(f"There is no meeting called {sanitize_line(name, 60)}.", f"{near} {listed}".strip())

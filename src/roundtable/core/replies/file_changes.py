@@ -6,7 +6,7 @@ A reply that leaves lines out with a remark such as `... rest unchanged` is reje
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from roundtable.core.changeset import (
     Changeset,
@@ -272,11 +272,10 @@ def _parts_instructions(expect: Expect) -> str:
 Of a file of more than 300 lines, write the changed parts alone. Copy the old lines exactly:
 
 ```python path={_EXAMPLE_FOLDER}file.py
-<<<<<<< SEARCH
 old lines
-=======
+
+
 new lines
->>>>>>> REPLACE
 ```"""
 
 
@@ -325,3 +324,12 @@ CHANGES_IN_PARTS_CODEC = Codec("changes-in-parts", read_text=_read_changes, text
 def is_file_changes_codec(name: str) -> bool:
     """Whether replies in this codec are changes of files."""
     return name in (CHANGES_CODEC.name, CHANGES_IN_PARTS_CODEC.name)
+
+
+LONG_FILE_BYTES = 12_000
+"""Of files longer than this, only changed parts have to be written; for shorter ones that confuses small models."""
+
+
+def choose_changes_codec(sizes: Iterable[int]) -> str:
+    """The name of the reply format for changes to files of these sizes: whole files, or parts where a file is long."""
+    return (CHANGES_IN_PARTS_CODEC if any(size > LONG_FILE_BYTES for size in sizes) else CHANGES_CODEC).name

@@ -9,6 +9,8 @@ from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 
 _ACTIVE = re.compile(r"(?<!\\)(?P<pairs>(?:\\\\)*)(?P<mark><(?=[A-Za-z/!?])|(?<=!)\[)")
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
+_NO_MARKUP = str.maketrans({'"': "'", "<": "(", ">": ")"})
+"""A file can have any name, which must not close the tag it is written into."""
 _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
@@ -55,3 +57,10 @@ def _escape_active_marks(text: str) -> str:
 def _has_plain_fences(text: str) -> bool:
     """Whether every fence starts its line: inside lists and quotes the end of a fence is ambiguous."""
     return all(_FENCE.match(line) for line in text.split("\n") if "```" in line or "~~~" in line)
+
+
+def fence_untrusted_text(tag: str, name: str, text: str) -> str:
+    """Fence text of others, so that it cannot pass for instructions, close its fence or open another."""
+    inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
+    source = sanitize_line(name, 200).translate(_NO_MARKUP)
+    return f'<{tag} from="{source}">\n{inside}\n</{tag}>'

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _PAIRED = "\u0900-\u1dff\u2e80-\u2fff\u3040-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts without spaces, or with long compounds, in which pairs of characters are better search terms."""
@@ -105,3 +106,9 @@ def add_full_stop(text: str) -> str:
     """The text with a full stop if it ends in a letter or digit."""
     text = text.strip()
     return f"{text}." if text[-1:].isalnum() else text
+
+
+def did_you_mean_text(word: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean X?`, or an empty text if no known name is similar."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" Did you mean `{close[0]}`?" if close else ""

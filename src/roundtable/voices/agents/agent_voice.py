@@ -31,7 +31,6 @@ from roundtable.voices.agents.workdirs import (
     fill_agent_placeholders,
     filter_agent_environment,
     find_agent_environment_secrets,
-    is_continuable_request,
 )
 from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
@@ -305,7 +304,7 @@ class _AgentRun:
     def _build_argv(self) -> list[str]:
         """Return the arguments, with the parts that apply filled in."""
         agent = self._agent
-        kept = agent.keeps_session and is_continuable_request(self._request)
+        kept = agent.keeps_session and NativeSessionCache.accepts(self._request)
         parts = {
             "{hands}": agent.hands,
             "{model}": agent.model if self._model else (),

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from roundtable.core.faults import ConfigError, FaultKind
-from roundtable.voices.data_file import convert_data, parse_data_file, suggest_nearest_name
+from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.wording import did_you_mean_text
 
 EventPattern = dict[str, str | int | bool]
 """Values expected at certain paths of a line, such as `{"type" = "result", "is_error" = true}`."""
@@ -206,7 +207,7 @@ def allow_agent_edits(agent: Agent) -> Agent:
 def parse_agent_cli(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
     """Parse an agent from a data file or a config section."""
     where = where or f"agents.{name}"
-    agent = convert_data(Agent, {**data, "name": name}, where)
+    agent = convert_toml_table(Agent, {**data, "name": name}, where)
     if agent.concurrency < 1:
         raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove it to use 4.")
     return agent
@@ -218,7 +219,7 @@ def load_shipped_agents() -> dict[str, Agent]:
     folder = resources.files("roundtable.voices") / "catalog" / "agents"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: parse_agent_cli(name, parse_data_file(item.read_bytes(), item.name), item.name)
+        name: parse_agent_cli(name, parse_toml_text(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }
@@ -230,7 +231,7 @@ def merge_agent_cli_catalog(own: Mapping[str, Mapping[str, Any]], where: str = "
     for name, data in own.items():
         known: dict[str, Any] = msgspec.to_builtins(agents[name]) if name in agents else {}
         if not known and "argv" not in data:
-            near = suggest_nearest_name(name, agents)
+            near = did_you_mean_text(name, agents)
             raise ConfigError(f"{where}agents.{name}: there is no such agent.{near}", f"Known: {', '.join(agents)}.")
         agents[name] = parse_agent_cli(name, {**known, **data}, f"{where}agents.{name}")
     return agents

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.text.wording import did_you_mean_text
 from roundtable.voices.agents.acp import adapt_to_acp
 from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup
@@ -17,7 +18,6 @@ from roundtable.voices.agents.workdirs import (
     remove_stale_agent_cli_folders,
     write_agent_cli_files,
 )
-from roundtable.voices.data_file import suggest_nearest_name
 from roundtable.voices.rate_limits import CallPacer
 
 
@@ -35,7 +35,7 @@ class AgentVoices:
         name, _, model = name.partition(":")
         agent = self._agents.get(name)
         if agent is None:
-            message = f"There is no agent called `{name}`.{suggest_nearest_name(name, self._agents)}"
+            message = f"There is no agent called `{name}`.{did_you_mean_text(name, self._agents)}"
             return Fault.of(FaultKind.MISSING, message, help=f"Known: {', '.join(self._agents)}.")
         if kind == "acp" and agent.acp is None:
             names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)

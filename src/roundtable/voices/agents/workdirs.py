@@ -116,20 +116,20 @@ class NativeSession(msgspec.Struct):
         return bool(self.id) and len(request.messages) > told and request.messages[:told] == self.messages
 
 
-def is_continuable_request(request: Request) -> bool:
-    """Return whether a later request may continue this one: not for asides or other working folders."""
-    return bool(request.session) and not (request.aside or request.workplace)
-
-
 class NativeSessionCache:
     """The native sessions of one voice by session and seat. A lost session only costs sending everything again."""
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, str], NativeSession] = {}
 
+    @staticmethod
+    def accepts(request: Request) -> bool:
+        """Return whether a later request may continue this one: not for asides or other working folders."""
+        return bool(request.session) and not (request.aside or request.workplace)
+
     def take(self, request: Request) -> NativeSession:
         """Take out the session that this request continues, or create one. The caller puts it back."""
-        kept = self._sessions.pop((request.session, request.seat), None) if is_continuable_request(request) else None
+        kept = self._sessions.pop((request.session, request.seat), None) if self.accepts(request) else None
         if kept is not None and not kept.is_continued_by(request):
             kept.folder.remove()
             kept = None
@@ -137,7 +137,7 @@ class NativeSessionCache:
 
     def put_back(self, request: Request, kept: NativeSession) -> None:
         """Keep a session for the next round if it can be continued, else remove its folder."""
-        if not (is_continuable_request(request) and kept.id):
+        if not (self.accepts(request) and kept.id):
             kept.folder.remove()
             return
         older = self._sessions.pop((request.session, request.seat), None)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import msgspec
 
+from roundtable.core.text.sanitize import replace_surrogates
 from roundtable.core.values import Message, Request, Usage
 from roundtable.voices.endpoints import Endpoint, ReplyConstraint
 
@@ -98,11 +99,6 @@ class Dialect(ABC):
         """Return the settings with the endpoint's key names, without the keys it rejects."""
         rename = self.endpoint.rename
         return {rename.get(key, key): value for key, value in settings.items() if key not in self._omitted_keys}
-
-
-def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which come from unusual file names and cannot be sent."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def join_system_prompt(messages: Iterable[Message]) -> str:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from roundtable.core.text.sanitize import replace_surrogates
 from roundtable.core.values import Request, Usage
 from roundtable.voices.dialects.dialect import (
     Dialect,
@@ -13,7 +14,6 @@ from roundtable.voices.dialects.dialect import (
     RequestBody,
     decode_json_object,
     is_schema_strict_for_provider,
-    replace_surrogates,
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from roundtable.core.text.sanitize import replace_surrogates
 from roundtable.core.values import Request, Usage
 from roundtable.voices.dialects.dialect import (
     Dialect,
@@ -13,7 +14,6 @@ from roundtable.voices.dialects.dialect import (
     RequestBody,
     is_schema_strict_for_provider,
     join_system_prompt,
-    replace_surrogates,
 )
 
 

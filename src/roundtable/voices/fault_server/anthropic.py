@@ -15,7 +15,6 @@ from roundtable.voices.fault_server.wire import (
     ToolCall,
     Wire,
     WireEvent,
-    filter_objects,
 )
 
 CACHE_WRITE_TOKENS = 10
@@ -127,7 +126,7 @@ class AnthropicWire(Wire):
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
         """Count the blocks of type `tool_result`."""
-        contents = (filter_objects(message.get("content")) for message in filter_objects(body.get("messages")))
+        contents = (self.read_objects(message.get("content")) for message in self.read_objects(body.get("messages")))
         return sum(block.get("type") == "tool_result" for blocks in contents for block in blocks)
 
     def _build_message(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from roundtable.voices.fault_server.wire import (
     ToolCall,
     Wire,
     WireEvent,
-    filter_objects,
 )
 
 _FINISH_REASONS = {"stop": "STOP", "length": "MAX_TOKENS", "filtered": "SAFETY", "refused": "STOP", "tool": "STOP"}
@@ -108,7 +107,7 @@ class GeminiWire(Wire):
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
         """Count the parts that answer a function call."""
-        turns = (filter_objects(turn.get("parts")) for turn in filter_objects(body.get("contents")))
+        turns = (self.read_objects(turn.get("parts")) for turn in self.read_objects(body.get("contents")))
         return sum("functionResponse" in part for parts in turns for part in parts)
 
     def _build_response(self, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:

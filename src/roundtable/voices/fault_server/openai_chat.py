@@ -15,7 +15,6 @@ from roundtable.voices.fault_server.wire import (
     ToolCall,
     Wire,
     WireEvent,
-    filter_objects,
 )
 
 _FINISH_REASONS = {
@@ -111,7 +110,7 @@ class ChatWire(Wire):
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
         """Count the messages of role `tool`."""
-        return sum(message.get("role") == "tool" for message in filter_objects(body.get("messages")))
+        return sum(message.get("role") == "tool" for message in self.read_objects(body.get("messages")))
 
     def _build_frame(self, kind: str) -> dict[str, Any]:
         return {"id": "chatcmpl-1", "object": kind, "created": 1789500000, "model": self.model}

@@ -16,7 +16,6 @@ from roundtable.voices.fault_server.wire import (
     ToolCall,
     Wire,
     WireEvent,
-    filter_objects,
 )
 
 _INCOMPLETE_REASONS = {"length": "max_output_tokens", "filtered": "content_filter"}
@@ -123,13 +122,13 @@ class ResponsesWire(Wire):
             "shell_command": {"command": command},
             "shell": {"command": ["bash", "-lc", command]},
         }
-        offered = [tool.get("name") for tool in filter_objects(body.get("tools"))]
+        offered = [tool.get("name") for tool in self.read_objects(body.get("tools"))]
         name = next((shell for shell in shells if shell in offered), "shell")
         return (ToolCall(name, shells[name]),)
 
     def count_tool_results(self, body: dict[str, Any]) -> int:
         """Count the items that are the output of a call."""
-        return sum(item.get("type") == "function_call_output" for item in filter_objects(body.get("input")))
+        return sum(item.get("type") == "function_call_output" for item in self.read_objects(body.get("input")))
 
     @property
     def _index(self) -> int:

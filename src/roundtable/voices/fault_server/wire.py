@@ -123,8 +123,8 @@ class Wire(ABC):
         yield from self.end_events(speech.finish)
         yield from self.end_mark_events()
 
-
-def filter_objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in what should be a list of objects; clients may send anything."""
-    items = cast("list[Any]", value) if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, dict)]
+    @staticmethod
+    def read_objects(value: Any) -> list[dict[str, Any]]:
+        """Return the objects in a client's list; empty if it is not a list."""
+        items = cast("list[Any]", value) if isinstance(value, list) else []
+        return [item for item in items if isinstance(item, dict)]

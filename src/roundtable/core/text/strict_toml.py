@@ -1,12 +1,9 @@
-"""Strict reading of TOML and JSON files: an unknown key is an error that names the nearest known key."""
+"""Strict reading of TOML and JSON texts: an unknown key is an error that names the nearest known key."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -23,6 +20,7 @@ from msgspec.inspect import (
 )
 
 from roundtable.core.faults import ConfigError
+from roundtable.core.text.wording import did_you_mean_text
 
 T = TypeVar("T")
 
@@ -43,55 +41,49 @@ _TYPE_NAMES = {
 _ACTUAL_TYPE_NAMES = {**_TYPE_NAMES, "float": "a fraction"}
 
 
-def suggest_nearest_name(word: str, known: Iterable[str]) -> str:
-    """Return ` Did you mean X?`, or an empty text if no known name is similar."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" Did you mean `{close[0]}`?" if close else ""
-
-
-def convert_data(kind: type[T], data: object, where: str) -> T:
+def convert_toml_table(kind: type[T], data: object, where: str) -> T:
     """Convert plain data into a struct, or raise one sentence that says which key of `where` is wrong."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ConfigError(
-            f"{where}: {_explain_complaint(str(error), kind)}", _suggest_correction(str(error), kind)
+            f"{where}: {_explain_error(str(error), kind)}", _suggest_correction(str(error), kind)
         ) from None
 
 
-def _explain_complaint(complaint: str, kind: object) -> str:
-    """Return a decoder's complaint as a sentence for people."""
-    what, _, place = complaint.partition(" - at `$")
+def _explain_error(message: str, kind: object) -> str:
+    """Return the message of a decoding error as a sentence for people."""
+    what, _, place = message.partition(" - at `$")
     place = place.rstrip("`")
     name = ".".join(step["field"] for step in _PATH_STEP.finditer(place) if step["field"])
     if types := _WRONG_TYPE.fullmatch(what):
         wanted = " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
         entry = f"an entry of {name}" if name else "an entry"
-        subject = entry if place.endswith("]") else name or "it"
+        subject = entry if place.endswith("]") else name or "the value"
         return f"{subject} must be {wanted}, not {_ACTUAL_TYPE_NAMES.get(types['got'], types['got'])}."
     if odd := _WRONG_VALUE.fullmatch(what):
-        return f"{name or 'it'} cannot be {odd['word']}, only {', '.join(_list_allowed_values(kind, place))}."
+        return f"{name or 'the value'} cannot be {odd['word']}, only {', '.join(_list_allowed_values(kind, place))}."
     if beyond := _OUT_OF_BOUNDS.fullmatch(what):
-        return f"{name or 'it'} must be {beyond['bound']} or {'more' if beyond['side'] == '>' else 'less'}."
+        return f"{name or 'the value'} must be {beyond['bound']} or {'more' if beyond['side'] == '>' else 'less'}."
     if lacking := _MISSING_FIELD.fullmatch(what):
-        return f"{f'{name} has' if name else 'there is'} no {lacking['name']}."
+        return f"{lacking['name']} is missing{f' in {name}' if name else ''}."
     if unknown := _UNKNOWN_FIELD.fullmatch(what):
         what = f"there is no setting {unknown['name']}"
     return f"{what} in {name}." if name else f"{what}."
 
 
-def _suggest_correction(complaint: str, kind: object) -> str:
-    unknown = _UNKNOWN_FIELD.match(complaint)
+def _suggest_correction(message: str, kind: object) -> str:
+    unknown = _UNKNOWN_FIELD.match(message)
     if unknown is None:
         return "Correct it and try again."
-    place = complaint.partition(" - at `$")[2].rstrip("`")
+    place = message.partition(" - at `$")[2].rstrip("`")
     known = [
         field.encode_name
         for item in _find_types_at(kind, place)
         if isinstance(item, StructType)
         for field in item.fields
     ]
-    return suggest_nearest_name(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
+    return did_you_mean_text(unknown["name"], known).strip() or f"Known keys there: {', '.join(known)}."
 
 
 def _list_allowed_values(kind: object, place: str) -> list[str]:
@@ -121,32 +113,23 @@ def _find_types_at(kind: object, place: str) -> list[Type]:
     return found
 
 
-def _expand_union(it: Type) -> list[Type]:
-    return list(it.types) if isinstance(it, UnionType) else [it]
+def _expand_union(kind: Type) -> list[Type]:
+    return list(kind.types) if isinstance(kind, UnionType) else [kind]
 
 
-def _find_member_types(it: Type, field: str | None) -> list[Type]:
-    match it:
+def _find_member_types(outer: Type, field: str | None) -> list[Type]:
+    match outer:
         case StructType():
-            return [own.type for own in it.fields if own.encode_name == field]
+            return [own.type for own in outer.fields if own.encode_name == field]
         case DictType():
-            return [it.value_type]
+            return [outer.value_type]
         case VarTupleType() | ListType():
-            return [it.item_type]
+            return [outer.item_type]
         case _:
             return []
 
 
-def read_data_file(path: Path) -> dict[str, Any]:
-    """Read the table in a TOML or JSON file."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    return parse_data_file(raw, str(path), json=path.suffix.lower() == ".json")
-
-
-def decode_utf8_file(raw: bytes, where: str) -> str:
+def decode_utf8_text(raw: bytes, where: str) -> str:
     """Decode bytes as UTF-8, or raise an error that names the first invalid line."""
     try:
         return raw.decode()
@@ -155,9 +138,9 @@ def decode_utf8_file(raw: bytes, where: str) -> str:
         raise ConfigError(f"{where} is not valid UTF-8 in line {line}.", "Save it as UTF-8.") from None
 
 
-def parse_data_file(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
+def parse_toml_text(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
     """Parse bytes as a TOML or JSON table; an error names the line."""
-    text = decode_utf8_file(raw, where)
+    text = decode_utf8_text(raw, where)
     try:
         data = msgspec.json.decode(text) if json else tomllib.loads(text)
     except (msgspec.DecodeError, tomllib.TOMLDecodeError) as error:

@@ -65,8 +65,8 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
         ("[seats.a]\nvoices = 'x:y'", "seats.a: voices must be a list, not a text.", "Correct"),
         ("[seats.a]\nvoices = [1]", "seats.a: an entry of voices must be a text, not a whole number.", "Correct"),
         ("[seats.a]\nrights = ['fly']", "rights cannot be fly, only speak, vote, judge, execute.", "Correct"),
-        ("[seats]\na = 'x:y'", "seats.a: it must be a table, not a text.", "Correct"),
-        ("[endpoints]\nlab = 'x:y'", "endpoints.lab: it must be a table, not a text.", "Correct"),
+        ("[seats]\na = 'x:y'", "seats.a: the value must be a table, not a text.", "Correct"),
+        ("[endpoints]\nlab = 'x:y'", "endpoints.lab: the value must be a table, not a text.", "Correct"),
         ("seats = 3", "seats must be a table, not a whole number.", "Correct"),
         (
             "[endpoints.lab]\nbase_url = 'http://x/v1'\ndialect = 'klingon'",

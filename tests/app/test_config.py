@@ -75,7 +75,7 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
         ),
         ("[endpoints.lab]\nbase_url = ''\nheaders = { a = 1 }", "an entry of headers must be a text", "Correct"),
         ("[endpoints.lab]\nbase_url = 3", "endpoints.lab: base_url must be a text, not a whole number.", "Correct"),
-        ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: there is no base_url.", "Correct"),
+        ("[endpoints.lab]\nkey = 'none'", "endpoints.lab: base_url is missing.", "Correct"),
         ("language = ", "is not valid TOML", "Fix that line"),
         ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "must name a key", "LAB_KEY"),
         ("[endpoints.lab]\nbase_url = 'x'", "base_url must start with", "whole address"),

@@ -133,7 +133,7 @@ def test_a_persons_own_stage_list_changes_shipped_stages_and_adds_new_ones(desk:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ('[[stages]]\nname = "threats"\n', "stage 1: there is no title."),
+        ('[[stages]]\nname = "threats"\n', "stage 1: title is missing."),
         ('[[stages]]\nname = "qa"\ntone = "calm"\n', "stage 1: there is no setting tone."),
         ('[[stages]]\nname = "qa"\nkind = "dance"\n', "stage 1: kind cannot be dance, only discussion, files"),
         ('[[stages]]\nname = "qa"\n[[stages]]\nname = "qa"\n', "there are two stages called qa."),

@@ -182,7 +182,7 @@ def test_without_a_terminal_it_ends_after_the_first_stage_unless_a_budget_or_yes
     [
         (["--skip", "requirement"], "There is no stage requirement here.", "Did you mean `requirements`?"),
         (["--stages", "all.toml"], "all.toml.", "sdlc, spec, code, no-docker"),
-        (["--stages", "own.toml"], "own.toml: stage 1: there is no title.", "Correct it"),
+        (["--stages", "own.toml"], "own.toml: stage 1: title is missing.", "Correct it"),
         (["--rounds", "qa=many"], "--rounds many is not a number.", "N or STAGE=N"),
         (["--instruct", "qa"], "Invalid value for --instruct: qa.", "--instruct STAGE=TEXT"),
         (["--judge", "cora"], "cora is to judge requirements", "ada, bob"),

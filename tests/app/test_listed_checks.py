@@ -116,12 +116,12 @@ async def test_a_check_that_times_out_is_stopped_with_its_children(workspace: Pa
 async def test_a_check_that_exceeds_its_limits_is_stopped(workspace: Path) -> None:
     many = await check(workspace, "sh", "-c", "while :; do sleep 60 & done", bounds=Bounds(processes=40))
     assert many.code is None
-    assert many.output.endswith("Stopped: it started more than 40 processes.")
+    assert many.output.endswith("Stopped: the program started more than 40 processes.")
     much = await check(
         workspace, *python("x = bytearray(300 << 20); import time; time.sleep(60)"), bounds=Bounds(memory=100 << 20)
     )
     assert much.code is None
-    assert much.output.endswith("Stopped: it used more than 100 MB of memory.")
+    assert much.output.endswith("Stopped: the program used more than 100 MB of memory.")
 
 
 async def test_only_the_end_of_long_output_is_kept(workspace: Path) -> None:

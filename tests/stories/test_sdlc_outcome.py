@@ -144,6 +144,6 @@ async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = end.notices
     assert notice.startswith("Not all that claude wrote is in it. ")
-    assert ".env has the name of a file with secrets." in notice
+    assert ".env is named like a file that contains secrets." in notice
     assert notice.endswith("So it is with 1 more.")
     assert decision.degraded

@@ -279,7 +279,7 @@ def test_a_link_created_after_the_checks_is_not_followed(tmp_path: Path) -> None
     (work / "src").rename(work / "src-before")
     (work / "src").symlink_to(outside)
     (told_so,) = recover_open_journals(work, journals)
-    assert "because they changed meanwhile: src/" in told_so.summary
+    assert "because they changed in the meantime: src/" in told_so.summary
     assert "src/cart.py" in told_so.summary
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == {
         "cart.py": CART,

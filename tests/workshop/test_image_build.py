@@ -99,7 +99,7 @@ async def test_a_compose_file_takes_precedence_and_several_services_get_a_warnin
     build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     ran = await run_project_container(build, "", lambda _: None, asyncio.Event())
     assert ran.notes == (
-        "A single service builds and runs reliably. Services that wait for each other may need your help.",
+        "A compose file with one service runs reliably. Services that wait for each other may need your help.",
     )
     *_, up, down = asked(tmp_path)
     assert " up --build " in up
@@ -140,7 +140,7 @@ async def test_a_missing_image_is_not_pulled_and_the_command_to_pull_it_is_shown
 ) -> None:
     assert await refused(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
         "The project was not built. The image elsewhere.example/python:3 is missing on this machine, "
-        "and nothing is downloaded without being asked for. "
+        "and Roundtable does not download images. "
         "Run `docker pull elsewhere.example/python:3` yourself, then run the project again."
     )
     assert asked(tmp_path) == ["image inspect elsewhere.example/python:3"]

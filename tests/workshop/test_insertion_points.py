@@ -53,7 +53,7 @@ def test_a_new_function_is_not_inserted_into_its_neighbours_condition() -> None:
 def test_a_function_from_a_condition_is_not_inserted_without_it(
     path: str, base: str, donor: str, condition: str
 ) -> None:
-    assert f"b is inside `{condition}`, and nothing in {path} is." in why(held(path, base, donor, "add gpt's b"))
+    assert f"b is inside `{condition}`, but no symbol of {path} is." in why(held(path, base, donor, "add gpt's b"))
 
 
 def test_a_class_is_not_inserted_among_statements() -> None:

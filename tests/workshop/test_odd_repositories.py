@@ -61,7 +61,7 @@ def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_co
     lock = work / ".git/index.lock"
     with does_before("update-ref", lock.touch):
         receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
-    assert "the next command in this workspace does that" in receipt.note
+    assert "The next command in this workspace updates it" in receipt.note
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
     (said,) = recover_open_journals(work, journals)
@@ -82,7 +82,7 @@ def test_files_staged_meanwhile_stay_staged(tmp_path: Path) -> None:
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
     (said,) = recover_open_journals(work, journals)
-    assert "because they changed meanwhile: src/cart.py" in said.summary
+    assert "because they changed in the meantime: src/cart.py" in said.summary
     assert git(work, "show", ":src/cart.py") == "mine\n"
 
 
@@ -302,14 +302,14 @@ def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
     note = written(apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
-    assert note == "This was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
+    assert note == "The commit was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
     note = written(
         apply_draft_edits(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())
     ).note
-    assert note == "This was not made with `git commit`: it is not signed although commit.gpgSign is set."
+    assert note == "The commit was not made with `git commit`: it is not signed although commit.gpgSign is set."
     recovered = find_journaled_change(work, journals, "0199/x")
     assert recovered
     assert recovered.note == note

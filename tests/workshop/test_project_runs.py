@@ -174,10 +174,10 @@ async def test_files_that_a_program_writes_are_discarded_with_its_run(tmp_path: 
 
 SCRATCH = """
 import asyncio
-from roundtable.workshop.repo.scratch_trees import open_scratch_folder
+from roundtable.workshop.repo.scratch_trees import open_scratch_working_trees
 
 async def main():
-    async with open_scratch_folder() as folder:
+    async with open_scratch_working_trees() as folder:
         (folder / "project").mkdir()
         print(folder, flush=True)
         await asyncio.sleep(900)
@@ -368,5 +368,5 @@ def test_without_a_plan_the_usual_program_is_run_and_reported(files: dict[str, s
 
 def test_a_project_with_unknown_start_is_reported() -> None:
     assert choose_project_run_plan({"a.py": "", "b.py": ""}) == (
-        "It is unknown how this project is run. Add a run.toml with [run] and below it argv = [...]."
+        "Roundtable does not know how to run this project. Add a run.toml with [run] and below it argv = [...]."
     )

@@ -154,7 +154,7 @@ def test_odd_values_are_parsed_without_a_crash(values: list[str]) -> None:
 def test_an_unreadable_install_step_is_refused(word: str) -> None:
     wrong = parse_project_run_plan(f'run = ["a"]\ninstall = ["sh", "-c", "{word}"]\n')
     assert isinstance(wrong, str)
-    assert "or an invisible one. Write it so that a person can read it." in wrong
+    assert "or an invisible one. Write an argv that a person can read." in wrong
 
 
 def test_endless_empty_lines_use_bounded_memory() -> None:

@@ -256,7 +256,7 @@ def test_a_missing_overload_is_reported() -> None:
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
     made = held("A.java", base, donor, "replace A.f(int) by gpt's")
     assert [contribution.symbol for contribution in made.took] == ["A.f"]
-    assert "It expects `int f(String a)`" in made.left[0].why
+    assert "The new code expects `int f(String a)`" in made.left[0].why
 
 
 def test_types_with_commas_and_annotations_distinguish_overloads() -> None:
@@ -285,7 +285,7 @@ def test_prototypes_follow_a_changed_signature(path: str) -> None:
     undeclared = donor.replace("static int add(long a);\n", "")
     made = held(path, base, undeclared, "replace add by gpt's")
     assert made.took[0].symbol == "add"
-    assert [directive.why for directive in made.left] == [f"{path} still declares it as `static int add(int a);`."]
+    assert [directive.why for directive in made.left] == [f"{path} still declares `add` as `static int add(int a);`."]
     named = undeclared.replace("long a", "int b")
     assert "static int add(int a);" in text_of(held(path, base, named, "replace add by gpt's"))
 

@@ -279,9 +279,9 @@ def test_a_function_can_be_removed() -> None:
         ("use gpt's login as rollback", "several things at once"),
         ("take login from gpt remove rollback", "Only code of the base can be removed"),
         ("add purge from gpt", "gpt has no purge in any file."),
-        ("whole file notes.txt from gpt", "gpt has no notes.txt."),
+        ("whole file notes.txt from gpt", "gpt has no file notes.txt."),
         ("remove purge", "The base has no purge in any file."),
-        ("add gemini's test_purge", "The base has no tests/test_purge.py"),
+        ("add gemini's test_purge", "The base has no file tests/test_purge.py"),
     ],
 )
 def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) -> None:
@@ -295,15 +295,39 @@ def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) 
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("Add gemini's rollback, which claude lacks, and purge", "`purge` may be part of the reason"),
-        ("take gpt's login because it validates, digest and rollback", "`digest` may be part of the reason"),
-        ("take gpt's login because it validates and rollback", "`rollback` may be part of the reason"),
-        ("take gpt's login, which is safer, but not rollback", "`rollback` may be part of the reason"),
-        ("take gpt's login because it is safer, and remove the prints", "`remove` may be part of the reason"),
-        ("take gpt's login because it is safer, and its imports", "`imports` may be part of the reason"),
-        ("take gpt's login because it is safer, and tests/test_purge.py", "`tests/test_purge.py` may be part"),
-        ("Replace login, which is broken in the base, by gpt's", "`gpt's` may be part of the reason"),
-        ("replace gpt's login, which is broken, by claude's", "`claude's` may be part of the reason"),
+        (
+            "Add gemini's rollback, which claude lacks, and purge",
+            "`purge` may be requested, or may belong to the reason",
+        ),
+        (
+            "take gpt's login because it validates, digest and rollback",
+            "`digest` may be requested, or may belong to the reason",
+        ),
+        (
+            "take gpt's login because it validates and rollback",
+            "`rollback` may be requested, or may belong to the reason",
+        ),
+        (
+            "take gpt's login, which is safer, but not rollback",
+            "`rollback` may be requested, or may belong to the reason",
+        ),
+        (
+            "take gpt's login because it is safer, and remove the prints",
+            "`remove` may be requested, or may belong to the reason",
+        ),
+        (
+            "take gpt's login because it is safer, and its imports",
+            "`imports` may be requested, or may belong to the reason",
+        ),
+        ("take gpt's login because it is safer, and tests/test_purge.py", "`tests/test_purge.py` may be requested, or"),
+        (
+            "Replace login, which is broken in the base, by gpt's",
+            "`gpt's` may be requested, or may belong to the reason",
+        ),
+        (
+            "replace gpt's login, which is broken, by claude's",
+            "`claude's` may be requested, or may belong to the reason",
+        ),
         ("Replace login because gpt's is better", "The directive names no seat."),
         (
             "Replace claude's login, which leaks, by gpt's safer one",
@@ -358,7 +382,7 @@ def test_an_ambiguous_name_is_skipped() -> None:
     assert made.left == (
         UnmergedDirective(
             "login from gpt",
-            "login is ambiguous. It may be: Session.login in src/auth.py, Other.login in src/other.py.",
+            "login is ambiguous. Possible symbols: Session.login in src/auth.py, Other.login in src/other.py.",
             (PATH, "src/other.py"),
         ),
     )
@@ -397,7 +421,7 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
 def test_a_field_missing_from_the_bases_struct_is_reported(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
     made = merge_candidate_symbols("claude", candidates, ["replace Go by gpt's"])
-    assert [directive.why for directive in made.left] == [f"It uses `mu`, but S has no such field in {path}."]
+    assert [directive.why for directive in made.left] == [f"The new code uses `mu`, but S has no such field in {path}."]
     assert merge_candidate_symbols("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 

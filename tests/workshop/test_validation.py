@@ -120,18 +120,18 @@ def test_moved_renamed_and_extended_tests_are_not_lost() -> None:
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        (DraftFile("notes.txt", b"mine\n", None), "git does not know it"),
-        (DraftFile("notes.txt", b"mine\nall\n", b"theirs\n"), "git does not know it"),
+        (DraftFile("notes.txt", b"mine\n", None), "git does not track it"),
+        (DraftFile("notes.txt", b"mine\nall\n", b"theirs\n"), "git does not track it"),
         (DraftFile("kept.py", b"x = 1\n", b"\n"), "is emptied"),
-        (DraftFile(".github/workflows/ci.yml", b"on: push\n", None), "checks elsewhere"),
+        (DraftFile(".github/workflows/ci.yml", b"on: push\n", None), "continuous integration"),
         (DraftFile("uv.lock", b"version = 1\n", None), "pins"),
         (DraftFile("migrations/0002.sql", None, b"DROP TABLE users;\n"), "DROP TABLE users"),
         (DraftFile("db/schema.sql", b"SELECT 1;\n", b"SELECT 1;\ntruncate orders;\n"), "truncate orders"),
-        (DraftFile("app/migrations/0003.py", None, b"op.drop_column('users', 'name')\n"), "drops data"),
+        (DraftFile("app/migrations/0003.py", None, b"op.drop_column('users', 'name')\n"), "deletes data"),
         (DraftFile("clean.sh", b"echo\n", b"echo\nrm -rf build\n"), "rm -rf build"),
         (DraftFile("Makefile", None, b"clean:\n\trm -fr out\n"), "whole folders"),
-        (DraftFile("release.sh", None, b"git push --force origin main\n"), "rewrites history"),
-        (DraftFile(".gitlab-ci.yml", None, b"script: git reset --hard HEAD~3\n"), "rewrites history"),
+        (DraftFile("release.sh", None, b"git push --force origin main\n"), "rewrites git history"),
+        (DraftFile(".gitlab-ci.yml", None, b"script: git reset --hard HEAD~3\n"), "rewrites git history"),
     ],
 )
 def test_a_permanent_loss_is_described_in_a_sentence(tmp_path: Path, file: DraftFile, words: str) -> None:

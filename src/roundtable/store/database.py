@@ -142,7 +142,7 @@ def _read_schema_version(connection: sqlite3.Connection, steps: Migrations = MIG
     """Return the schema version of a database; raise RecordError for another program's database or a newer version."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not _ours(connection, version):
-        raise RecordError("The record file belongs to another program.", "Use another path for the record.")
+        raise RecordError("The record file belongs to another program.", "Set ROUNDTABLE_HOME to another folder.")
     if version > len(steps):
         raise RecordTooNew(
             f"The record has schema version {version}; this Roundtable supports versions up to {len(steps)}.",
@@ -215,7 +215,7 @@ def _use_wal(db: sqlite3.Connection, busy_seconds: float) -> None:
             time.sleep(0.02)
 
 
-_LOCKED = ("is locked by another process", "Wait for it to finish, or end it, and try again.")
+_LOCKED = ("is locked by another process", "Wait for that process to finish, or end it, and try again.")
 _FORBIDDEN = ("may not be written to", "Check the permissions of the file and its folder.")
 _REASONS: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_BUSY: _LOCKED,
@@ -224,7 +224,7 @@ _REASONS: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "Free some space and resume the session."),
     sqlite3.SQLITE_IOERR: ("cannot be read or written: the disk reports an error", "Check the disk and its space."),
     sqlite3.SQLITE_LOCKED: _LOCKED,
-    sqlite3.SQLITE_NOTADB: ("is not a database", "Move that file away, or give another path."),
+    sqlite3.SQLITE_NOTADB: ("is not a database", "Move the file away, or set ROUNDTABLE_HOME to another folder."),
     sqlite3.SQLITE_PERM: _FORBIDDEN,
     sqlite3.SQLITE_READONLY: _FORBIDDEN,
 }

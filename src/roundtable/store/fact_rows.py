@@ -29,7 +29,7 @@ def read_stored_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
     """A stored blob, checked against its digest."""
     row = db.execute(_BLOB, (digest,)).fetchone()
     if row is None:
-        raise NotFound(f"Blob {digest} is not in the record.", "It may belong to the record of another machine.")
+        raise NotFound(f"Blob {digest} is not in the record.", "The blob may be in the record of another machine.")
     if compute_digest(row[0]) != digest:
         raise RecordError(f"Blob {digest} is damaged.", "Restore the record from a copy.")
     return row[0]

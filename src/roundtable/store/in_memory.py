@@ -120,7 +120,7 @@ class InMemoryStore(InMemoryLedger):
     async def fetch(self, digest: Digest) -> bytes:
         """Return the blob with this digest."""
         if digest not in self._blobs:
-            raise NotFound(f"Blob {digest} is not in the record.", "It may belong to the record of another machine.")
+            raise NotFound(f"Blob {digest} is not in the record.", "The blob may be in the record of another machine.")
         return self._blobs[digest]
 
     async def sessions(

@@ -65,9 +65,9 @@ def check_event_may_be_stored(session: str, event: Event, last: int, leased: boo
     lease."""
     if isinstance(event, SessionOpened):
         if last:
-            raise RecordError(f"Session {session} has already been opened.", "Open a new one under another id.")
+            raise RecordError(f"Session {session} has already been opened.", "Open a new session with another id.")
     elif not last:
-        raise NotFound(f"There is no session {session}.", "`roundtable list` shows those there are.")
+        raise NotFound(f"There is no session {session}.", "List the sessions with: roundtable list")
     elif not leased and not isinstance(event, PERSON_EVENTS):
         raise RecordError(
             f"A {event_kind(event)} fact needs the lease of its session.", "This is a bug: please report it."

@@ -117,7 +117,9 @@ def _read_current(target: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple
         try:
             current[path] = content = target.tree.read(path)
             if inner := _inner_repository(target.tree, path):
-                refused.append(Refusal(path, RefusalKind.REPOSITORY, f"{inner} is a separate repository."))
+                refused.append(
+                    Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {inner}, which is a separate repository.")
+                )
         except UnsafePath as astray:
             refused.append(astray.refusal)
             continue

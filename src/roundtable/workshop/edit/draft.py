@@ -212,7 +212,7 @@ class _ComputedTree:
         path = self._renamed_from.get(operation.path, operation.path)
         file = self._start[path] if path in self._start else self._disk.get(path)
         if file is None or compute_digest(file.data) != base:
-            sentence = f"{operation.path} has changed since this edit of it was written."
+            sentence = f"{operation.path} has changed since this edit was written."
             raise _Refused(operation.path, RefusalKind.STALE, sentence)
 
     def _dispatch(self, operation: Operation, changes: Changeset) -> str:
@@ -245,7 +245,7 @@ class _ComputedTree:
         path = operation.path
         old = self._current(path)
         if path in self._deleted:
-            raise _Refused(path, RefusalKind.CONTRADICTION, f"{path} is both deleted and written.")
+            raise _Refused(path, RefusalKind.CONTRADICTION, f"The change both deletes and writes {path}.")
         text = match_file_style(operation.text, _text(path, old.data)) if old else operation.text
         data = _bytes(path, text)
         symbols = (
@@ -256,7 +256,7 @@ class _ComputedTree:
         if symbols:
             return self._replace_symbols(path, symbols, data)
         if path in self._written_whole and old is not None and old.data != data:
-            raise _Refused(path, RefusalKind.CONTRADICTION, f"{path} is written twice with different contents.")
+            raise _Refused(path, RefusalKind.CONTRADICTION, f"The change writes {path} twice, with different contents.")
         self._written_whole.add(path)
         self._now[path] = _File(data, _executable(operation.executable, old))
 
@@ -278,7 +278,7 @@ class _ComputedTree:
         if isinstance(result, SpliceRefusal):
             raise _Refused(path, result.kind, result.sentence)
         if (path, operation.symbol) in self._put_symbols and result.source != old.data:
-            sentence = f"{operation.symbol} of {path} is written twice with different contents."
+            sentence = f"The change writes {operation.symbol} of {path} twice, with different contents."
             raise _Refused(path, RefusalKind.CONTRADICTION, sentence)
         self._put_symbols.add((path, operation.symbol))
         self._now[path] = _File(result.source, old.executable)
@@ -335,7 +335,7 @@ class _ComputedTree:
             sentence = f"{path} would have {len(file.after):,} bytes; the limit is {MAX_FILE_BYTES:,}."
             return Refusal(path, RefusalKind.TOO_LARGE, sentence)
         if b"\0" in file.after:
-            return Refusal(path, RefusalKind.BINARY, f"{path} would not be a text file.")
+            return Refusal(path, RefusalKind.BINARY, f"{path} would contain bytes that are not text.")
         old_lines = set((file.before or b"").split(b"\n"))
         added_text = b"\n".join(line for line in file.after.split(b"\n") if line not in old_lines)
         if _REDACTION_MARK.search(added_text):
@@ -364,7 +364,7 @@ def _bytes(path: str, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise _Refused(path, RefusalKind.BINARY, f"{path} would not be a text file.") from None
+        raise _Refused(path, RefusalKind.BINARY, f"{path} would contain bytes that are not text.") from None
 
 
 def _executable(wanted: bool | None, old: _File | None) -> bool:

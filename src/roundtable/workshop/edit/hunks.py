@@ -104,7 +104,7 @@ def apply_accepted_hunks(files: Sequence[DraftFile], choice: HunkChoice) -> tupl
             return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk {named}.")
     for named in choice.edited:
         if named in choice.rejected or not named.rpartition("#")[2].isdigit():
-            sentence = f"{named} cannot be edited: it was rejected, or it has no text."
+            sentence = f"Hunk {named} cannot be edited: it was rejected, or it has no text."
             return Refusal(ids[named], RefusalKind.CONTRADICTION, sentence)
     return tuple(accepted for file in files if (accepted := _apply_choice_to_file(file, choice)) is not None)
 

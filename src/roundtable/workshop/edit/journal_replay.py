@@ -27,9 +27,12 @@ from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, Unsafe
 
 FileStates = dict[str, FileContent | None]
 
-CLEANUP_PENDING = "Git's index or the journal could not be updated yet; the next command in this workspace does that."
+CLEANUP_PENDING = (
+    "The files were written, but git's index or the journal was not updated. "
+    "The next command in this workspace updates it."
+)
 
-FILES_PENDING = "Not every file could be written ({why}); the next command in this workspace writes the rest."
+FILES_PENDING = "Some files could not be written ({problem}). The next command in this workspace writes them."
 
 
 class WriteFailed(RoundtableError):
@@ -69,7 +72,7 @@ def open_edit_target(workspace: Path, journals: Path) -> Generator[EditTarget]:
             yield target
     except OSError as error:
         raise _write_failed(
-            error, "Fix that and run the command again; the next command finishes or rolls back what was begun."
+            error, "Fix this problem and run the command again. It first finishes or rolls back the interrupted change."
         ) from None
 
 
@@ -102,8 +105,8 @@ def execute_journal(target: EditTarget, journal: Journal) -> JournalResult | Non
         skipped = _write_files(target, journal)
     except OSError as error:
         if not _roll_back_all(target, journal):
-            return JournalResult(note=FILES_PENDING.format(why=_reason(error)))
-        raise _write_failed(error, "Nothing was changed. Fix that and run the command again.") from None
+            return JournalResult(note=FILES_PENDING.format(problem=_reason(error)))
+        raise _write_failed(error, "Nothing was changed. Fix this problem and run the command again.") from None
     try:
         _close_journal(target, journal)
     except (OSError, GitFailed):
@@ -184,7 +187,7 @@ def _recover_open(target: EditTarget) -> list[RecoveredChange]:
 
 
 def _left_unchanged(skipped: Sequence[str]) -> str:
-    return f" Left alone, because they changed meanwhile: {', '.join(skipped)}." if skipped else ""
+    return f" Not touched, because they changed in the meantime: {', '.join(skipped)}." if skipped else ""
 
 
 def _is_committed(target: EditTarget, journal: Journal) -> bool:

@@ -127,7 +127,7 @@ def find_write_path_collisions(paths: Sequence[str]) -> list[Refusal]:
         for count in range(1, len(parents) + 1):
             folder = "/".join(parents[:count])
             if folder in paths:
-                sentence = f"{folder} would be both a file and the folder of {path}."
+                sentence = f"{folder} would be a file, but {path} needs it as a folder."
                 refusals.append(Refusal(path, RefusalKind.CONTRADICTION, sentence))
     return refusals
 
@@ -221,11 +221,13 @@ def _check_protected(path: str) -> Refusal | None:
     for name in path.split("/"):
         plain = name.rstrip(". ").partition(":")[0].casefold()
         if _GIT_FILES.fullmatch(plain):
-            return Refusal(path, RefusalKind.REPOSITORY, f"{path} belongs to git, or makes git fetch or run something.")
+            return Refusal(
+                path, RefusalKind.REPOSITORY, f"{path} is a file of git, or can make git download or run something."
+            )
         if _OWN_FOLDER.fullmatch(plain):
             return Refusal(path, RefusalKind.OURS, f"{path} belongs to Roundtable's own folder.")
     if is_sensitive_path(path) or is_sensitive_path("/".join(name.rstrip(". ") for name in path.split("/"))):
-        return Refusal(path, RefusalKind.SENSITIVE, f"{path} has the name of a file with secrets.")
+        return Refusal(path, RefusalKind.SENSITIVE, f"{path} is named like a file that contains secrets.")
     return None
 
 
@@ -233,7 +235,7 @@ def _check_portable(path: str) -> Refusal | None:
     """Refuse names that are invalid or have a special meaning on another system."""
     for name in path.split("/"):
         if _RESERVED.fullmatch(name.strip(" ")) or _RESERVED_LETTERS.intersection(name):
-            return Refusal(path, RefusalKind.RESERVED, f"{path} is not a valid name on every system.")
+            return Refusal(path, RefusalKind.RESERVED, f"{path} is not a valid file name on every operating system.")
         if name != name.strip(" ") or name.endswith("."):
             return Refusal(
                 path, RefusalKind.RESERVED, f"{path} has a name that begins or ends with a space, or ends with a dot."

@@ -37,7 +37,7 @@ def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
     places = sorted((_place(text, block) for block in blocks), key=lambda place: place.start)
     for one, other in pairwise(places):
         if other.start < one.end or one.start == other.start:
-            raise UnmatchedBlock(RefusalKind.CONTRADICTION, "Two of its edits change the same lines.")
+            raise UnmatchedBlock(RefusalKind.CONTRADICTION, "Two edits of this file change the same lines.")
     pieces = [bom]
     position = 0
     for place in places:

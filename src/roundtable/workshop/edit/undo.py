@@ -117,7 +117,7 @@ def _find_change(target: EditTarget, id: str) -> Journal:
         short = change.ref.name.removeprefix("refs/heads/")
         raise UsageError(
             f"{short} no longer has the commit {change.ref.new[:12]} of change {id}.",
-            "The branch was reset or rewritten since. Undo the rest with git.",
+            "The branch was reset or rewritten. Undo the change with git.",
         )
     return change
 
@@ -136,7 +136,7 @@ def _require_unchanged(tree: ConfinedFolder, change: Journal, expected: FileStat
         if not unchanged:
             raise UsageError(
                 f"{path} has changed since change {change.id} was written, so that change cannot be undone.",
-                "Undo later changes first, newest first, or restore that file.",
+                "Undo the later changes of this file first, newest to oldest, or restore the file by hand.",
             )
 
 
@@ -153,14 +153,19 @@ def _plan_ref_update(
     short = name.removeprefix("refs/heads/")
     if change.branch:
         if tip != ref.new:
-            raise UsageError(f"The branch {short} has moved since.", "Delete it with git if you do not need it.")
+            raise UsageError(
+                f"The branch {short} has moved since change {change.id} was written.",
+                "If you no longer need the branch, delete it with git.",
+            )
         if ref.name in repository.worktree_branches():
             raise UsageError(f"The branch {short} is checked out.", "Switch to another branch first.")
         return RefUpdate(
             ref.name, ref.new, ""
         ), f"The branch {short} was deleted; the files in the workspace were never changed."
     if repository.current_ref() != name:
-        raise UsageError(f"The change was committed on {short}, which is not checked out.", f"Switch to {short}.")
+        raise UsageError(
+            f"The change was committed on {short}, which is not checked out.", f"Run `git switch {short}` first."
+        )
     repository.ensure_index_unlocked()
     if refused := repository.find_refusals(before, after, draft.store_bytes):
         raise UsageError(f"{refused[0].path} cannot be restored.", refused[0].sentence)

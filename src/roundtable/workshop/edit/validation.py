@@ -101,24 +101,24 @@ def _losses(file: DraftFile, *, untracked: bool) -> Iterator[str]:
     path = file.path
     if file.after is None:
         if untracked:
-            yield f"{path} is deleted, and git does not know it."
+            yield f"{path} is deleted, and git does not track it."
         if _CI.fullmatch(path):
-            yield f"{path} is deleted, which is what runs the checks elsewhere."
+            yield f"{path} is deleted; it runs the checks in continuous integration."
         if _LOCK.fullmatch(path):
-            yield f"{path} is deleted, which pins what everything is built from."
+            yield f"{path} is deleted; it pins the versions of the dependencies."
         return
     if file.before and file.before.strip() and not file.after.strip():
         yield f"{path} is emptied."
     elif untracked and _kept_share(file.before or b"", file.after) < 0.5:
-        yield f"Most of {path} is replaced, and git does not know it."
+        yield f"Most of {path} is replaced, and git does not track it."
     added = _added_lines(file)
     if _SCHEMA.fullmatch(path) and (match := _DROPS.search(added)):
-        yield f"{path} drops data where it is run: {_matched_line(added, match)}."
+        yield f"{path} deletes data when it runs: {_matched_line(added, match)}."
     if _SCRIPT.fullmatch(path) or added.startswith(b"#!"):
         if match := _WIPES.search(added):
-            yield f"{path} deletes whole folders where it is run: {_matched_line(added, match)}."
+            yield f"{path} deletes whole folders when it runs: {_matched_line(added, match)}."
         if match := _REWRITES.search(added):
-            yield f"{path} rewrites history where it is run: {_matched_line(added, match)}."
+            yield f"{path} rewrites git history when it runs: {_matched_line(added, match)}."
 
 
 def _added_lines(file: DraftFile) -> bytes:

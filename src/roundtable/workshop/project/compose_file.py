@@ -50,15 +50,15 @@ class ContainerFinding(msgspec.Struct, frozen=True):
 
 
 RISK_SENTENCES = {
-    ContainerRisk.PIPE_TO_SHELL: "It runs a download, or hides what it runs.",
-    ContainerRisk.REMOTE: "It uses something from another place that has not been checked.",
-    ContainerRisk.PRIVILEGED: "It asks for privileges on this machine.",
-    ContainerRisk.HOST_NETWORK: "It asks for this machine's network.",
-    ContainerRisk.HOST_PROCESSES: "It asks to share this machine's processes.",
-    ContainerRisk.HOST_MOUNT: "It asks for files outside the project.",
-    ContainerRisk.ENGINE_SOCKET: "It asks for control over the container engine.",
-    ContainerRisk.UNCONFINED: "It disables the isolation of the container.",
-    ContainerRisk.SECRET: "It contains a secret, which would end up in the image.",
+    ContainerRisk.PIPE_TO_SHELL: "This line runs a downloaded program, or hides what it runs.",
+    ContainerRisk.REMOTE: "This line uses unchecked files or images from outside the project.",
+    ContainerRisk.PRIVILEGED: "This line asks for privileges on this machine.",
+    ContainerRisk.HOST_NETWORK: "This line asks for this machine's network.",
+    ContainerRisk.HOST_PROCESSES: "This line asks for access to this machine's processes.",
+    ContainerRisk.HOST_MOUNT: "This line asks for files outside the project.",
+    ContainerRisk.ENGINE_SOCKET: "This line asks for control over the container engine.",
+    ContainerRisk.UNCONFINED: "This line disables the isolation of the container.",
+    ContainerRisk.SECRET: "This line contains a secret, which would end up in the image.",
     ContainerRisk.UNREADABLE: "This line is ambiguous or unsupported; write it in a simpler form.",
 }
 

@@ -198,13 +198,13 @@ async def explain_missing_project_images(engine: ContainerEngine, files: Mapping
         return ""
     names = join_names([sanitize_line(image, 100) for image in missing])
     pull_commands = [f"`{engine.name} pull {image}`" for image in missing if _is_simple_name(image)]
-    there = (
+    problem = (
         f"The images {names} are missing on this machine"
         if missing[1:]
         else f"The image {names} is missing on this machine"
     )
-    what_to_do = f"Run {join_names(pull_commands)} yourself" if pull_commands else "Use simple image names"
-    return f"{there}, and nothing is downloaded without being asked for. {what_to_do}, then run the project again."
+    remedy = f"Run {join_names(pull_commands)} yourself" if pull_commands else "Use simple image names"
+    return f"{problem}, and Roundtable does not download images. {remedy}, then run the project again."
 
 
 async def _is_present(engine: ContainerEngine, image: str) -> bool:

@@ -128,18 +128,20 @@ def hand_over_project(destination: Path, form: HandoverForm, versions: Sequence[
     destination = destination.absolute()
     shown_path = sanitize_line(str(destination), 200)
     if is_nameless_path(destination.name):
-        raise UsageError(f"{shown_path} has no name for the project.", "Name a new folder or zip file.")
+        raise UsageError(
+            f"The path {shown_path} does not name the project.", "Choose the path of a new folder or zip file."
+        )
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         with _open_staging_folder(destination) as folder:
             staged = folder / "made"
             commit = _build(staged, form, versions, destination.name, by)
             if not _move_into_place(staged, destination) and not _is_identical(destination, staged):
-                raise UsageError(f"{shown_path} exists already and is not overwritten.", "Name another place.")
+                raise UsageError(f"{shown_path} exists already and is not overwritten.", "Choose another path.")
             return commit
     except OSError as error:
         problem = f"{shown_path} could not be written: {error.strerror or type(error).__name__}."
-        raise UsageError(problem, "Name another place.") from error
+        raise UsageError(problem, "Choose another path.") from error
 
 
 def _build(target: Path, form: HandoverForm, versions: Sequence[ProjectVersion], name: str, by: str) -> str:
@@ -176,7 +178,8 @@ def _commit_versions(folder: Path, versions: Sequence[ProjectVersion], by: str) 
     repository = Repository.open(folder)
     if init.code or repository is None:
         raise GitFailed(
-            f"Git could not create a repository: {init.error_output}.", "Fix that, or choose the folder form."
+            f"Git could not create a repository: {init.error_output}.",
+            "Fix this problem, or deliver the project as a folder.",
         )
     tip, current = "", dict[str, str]()
     with create_workshop_temp_folder() as scratch:

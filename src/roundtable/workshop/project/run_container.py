@@ -29,7 +29,7 @@ from roundtable.workshop.sandbox.engines import ContainerEngine
 from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
 
 SEVERAL_SERVICES_NOTE = (
-    "A single service builds and runs reliably. Services that wait for each other may need your help."
+    "A compose file with one service runs reliably. Services that wait for each other may need your help."
 )
 _POLL_SECONDS = 0.2
 """Seconds between two looks whether the container is running."""

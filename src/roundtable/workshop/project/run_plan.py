@@ -162,7 +162,7 @@ def _read_install_argv(table: TomlTable) -> tuple[str, ...]:
     ):
         raise _InvalidPlan(
             f"argv of [install] has more than {_MAX_INSTALL_CHARACTERS:,} characters, or an invisible one. "
-            "Write it so that a person can read it."
+            "Write an argv that a person can read."
         )
     return argv
 
@@ -210,7 +210,10 @@ def _guess_plan(files: Mapping[str, str]) -> RunPlan | str:
     """Return the usual way to start a project with these files."""
     run = _guess_program(files)
     if not run:
-        return f"It is unknown how this project is run. Add a {RUN_PLAN_FILE} with [run] and below it argv = [...]."
+        return (
+            "Roundtable does not know how to run this project. "
+            f"Add a {RUN_PLAN_FILE} with [run] and below it argv = [...]."
+        )
     requirements = files.get("requirements.txt", "").splitlines()
     needs_packages = any(line.strip() and not line.startswith("#") for line in requirements)
     install: tuple[str, ...] = ()

@@ -112,7 +112,7 @@ async def follow_project_run(
                 if isinstance(output, Exit):
                     return output
                 hear(output.data)
-        raise AssertionError("A run ends in an Exit.")
+        raise AssertionError("The run ended without an Exit.")
 
     began = time.monotonic()
     listening, other_tasks = asyncio.create_task(listen()), [asyncio.ensure_future(other) for other in others]

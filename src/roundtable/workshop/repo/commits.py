@@ -304,7 +304,9 @@ class Repository:
             f"hooks did not run ({hooks})" if hooks else "",
             "it is not signed although commit.gpgSign is set" if signs else "",
         )
-        return f"This was not made with `git commit`: {' and '.join(filter(None, skipped))}." if any(skipped) else ""
+        return (
+            f"The commit was not made with `git commit`: {' and '.join(filter(None, skipped))}." if any(skipped) else ""
+        )
 
     def update_ref(self, move: RefUpdate, reason: str) -> bool:
         """Update a ref atomically; False if it has moved in the meantime."""
@@ -360,13 +362,13 @@ class Repository:
         if output.code:
             raise GitFailed(
                 f"`git {args[1]}` failed: {' '.join(output.error_output.split()) or output.code}.",
-                "Fix that and run the command again; the next command finishes or rolls back what was begun.",
+                "Fix this problem and run the command again. It first finishes or rolls back the interrupted change.",
             )
         return output.output
 
 
 def _converted_refusal(path: str) -> Refusal:
-    sentence = f"Git converts {path} on commit (by its attributes or core.autocrlf): edit it by hand."
+    sentence = f"Git converts {path} on commit (because of its attributes or core.autocrlf). Edit this file by hand."
     return Refusal(path, RefusalKind.FILTERED, sentence)
 
 

@@ -322,7 +322,8 @@ def run_git(
         error_text = error_file.read(_MAX_ERROR_BYTES).decode(errors="replace").strip()
     if process.returncode == -SIGKILL:
         raise GitUnavailable(
-            f"Git did not answer within {GIT_TIMEOUT:g} seconds.", "Try `git status` here; it may be stuck."
+            f"Git did not answer within {GIT_TIMEOUT:g} seconds.",
+            "Run `git status` in the workspace to see whether git is stuck.",
         )
     return GitResult(output, process.returncode, error_text)
 

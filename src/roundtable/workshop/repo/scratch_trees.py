@@ -75,7 +75,7 @@ def check_working_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[s
         largest = max(sizes, key=lambda name: sizes[name])
         raise UsageError(
             f"The workspace exceeds {_MAX_TREE_BYTES >> 20} MB and cannot be copied; the largest file is {largest}.",
-            "Add what the checks do not need to .gitignore.",
+            "Add large files that the checks do not need to .gitignore.",
         )
     return names
 

@@ -152,7 +152,7 @@ class WorktreeChanges:
     def _run(self, *args: str, input: bytes = b"", max_bytes: int = _MAX_LIST_BYTES) -> bytes:
         output = run_git(self._folder, (*self._place, *args), self._config, input, self._variables, max_bytes)
         if len(output.output) >= max_bytes:
-            raise GitFailed(f"Worktree {self._folder.name} has too many changes.")
+            raise GitFailed(f"Worktree {self._folder.name} has more changes than can be compared.")
         if output.code:
             raise GitFailed(f"Git cannot read the changes in worktree {self._folder.name}: {output.error_output}.")
         return output.output

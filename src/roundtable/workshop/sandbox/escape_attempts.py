@@ -206,9 +206,7 @@ async def _make_attempt(sandbox: Sandbox, targets: EscapeTargets, attempt: Escap
     if _ended_as_expected(result, attempt):
         return EscapeOutcome(attempt.name, True)
     if attempt.limit is not None:
-        return EscapeOutcome(
-            attempt.name, False, f"It should have reached its limit ({attempt.limit}) but ended in another way."
-        )
+        return EscapeOutcome(attempt.name, False, f"The attempt ended without reaching its limit ({attempt.limit}).")
     return EscapeOutcome(attempt.name, None, output.strip()[-200:] or result.stopped)
 
 
@@ -222,9 +220,11 @@ def _find_damage(targets: EscapeTargets) -> str:
         sorted(os.listdir(targets.folder)) != ["kept.txt"]
         or (Path(targets.folder) / "kept.txt").read_text() != _UNCHANGED
     ):
-        return "It wrote to its read-only folder."
+        return "The attempt wrote to a read-only folder."
     with open(f"/proc/{targets.victim}/stat", "rb") as file:
-        return "It killed another process." if file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X") else ""
+        return (
+            "The attempt killed another process." if file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X") else ""
+        )
 
 
 @asynccontextmanager

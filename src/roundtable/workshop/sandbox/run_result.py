@@ -39,7 +39,7 @@ async def run_sandbox_job(sandbox: Sandbox, job: Job, hear: Callable[[bytes], No
                     hear(data)
                 case Exit(code, seconds, stopped, limit, processor_seconds):
                     return RunResult(code, tail.content(), seconds, stopped, limit, processor_seconds)
-    raise AssertionError("A run ends in an Exit.")
+    raise AssertionError("The run ended without an Exit.")
 
 
 class _Tail:

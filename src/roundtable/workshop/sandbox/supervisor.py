@@ -46,13 +46,13 @@ def _describe_sandbox_limit(limit: Limit, bounds: Bounds) -> str:
         case Limit.TIME:
             return f"Stopped after {bounds.seconds:g} seconds."
         case Limit.MEMORY:
-            return f"Stopped: it used more than {bounds.memory >> 20:,} MB of memory."
+            return f"Stopped: the program used more than {bounds.memory >> 20:,} MB of memory."
         case Limit.PROCESSES:
-            return f"Stopped: it started more than {bounds.processes} processes."
+            return f"Stopped: the program started more than {bounds.processes} processes."
         case Limit.DISK:
-            return f"Stopped: it wrote more than {bounds.disk >> 20:,} MB."
+            return f"Stopped: the program wrote more than {bounds.disk >> 20:,} MB."
         case Limit.OUTPUT:
-            return f"Stopped: it printed more than {(bounds.output + _EXTRA_OUTPUT_BYTES) >> 20:,} MB."
+            return f"Stopped: the program printed more than {(bounds.output + _EXTRA_OUTPUT_BYTES) >> 20:,} MB."
 
 
 class RunSupervisor:

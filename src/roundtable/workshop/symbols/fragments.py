@@ -52,8 +52,9 @@ def find_symbol_variants(
             return tuple(SymbolVariant(outline, symbol) for symbol in matches)
         defined.update(symbol.base_name for symbol in outline.symbols)
     if readable:
-        known = ", ".join(sorted(defined - {FRAME_CLASS_NAME})[:5]) or "nothing with a name"
-        return SpliceRefusal(RefusalKind.NOT_FOUND, f"The text for {query.parts[-1]} does not define it, but {known}.")
+        known = ", ".join(sorted(defined - {FRAME_CLASS_NAME})[:5]) or "no named symbol"
+        sentence = f"The text for {query.parts[-1]} does not define {query.parts[-1]}, but {known}."
+        return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
     return explain_unparsable_fragment(language, path, text)
 
 
@@ -67,7 +68,7 @@ def explain_unparsable_fragment(language: Language, path: str, text: bytes) -> S
     """Return why a text cannot be parsed: it is in another language, or has a syntax error."""
     for other in LANGUAGES:
         if other is not language and any(outline.symbols for outline in _parse_fragment_outlines(other, path, text)):
-            sentence = f"The text reads as {other.name}, and {path} is {language.name}."
+            sentence = f"The text is {other.name}, but {path} is {language.name}."
             return SpliceRefusal(RefusalKind.LANGUAGE, sentence)
     error = next(find_syntax_errors(language, text), None)
     line = syntax_node_line(text, error) if error else 1

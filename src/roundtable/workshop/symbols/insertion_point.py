@@ -121,7 +121,7 @@ def find_symbol_insertion_point(
         and _list_enclosing_conditions(base, symbol) == conditions
     ]
     if conditions and not siblings:
-        sentence = f"{variant.symbol.name} is inside `{conditions[0]}`, and nothing in {base.path} is."
+        sentence = f"{variant.symbol.name} is inside `{conditions[0]}`, but no symbol of {base.path} is."
         return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
     siblings = _siblings_under_heading(base, container, variant, siblings, full_name)
     if isinstance(siblings, InsertionPoint):

@@ -141,7 +141,7 @@ def parse_symbol_merge_directive(
     if doubtful := next((word for reason in reasons for word in _find_doubtful_words(reason, vocabulary)), None):
         return [
             UnclearDirective(
-                directive, f"`{doubtful.written}` may be part of the reason before it, or may be requested."
+                directive, f"`{doubtful.written}` may be requested, or may belong to the reason before it."
             )
         ]
     for piece in _split_pieces(list(_classify_words(directive, vocabulary))):

@@ -173,7 +173,7 @@ def parse_source_outline(path: str, source: bytes) -> Outline | SpliceRefusal:
     """Return a file's symbols and imports, or a refusal for an unknown language. Skips broken code."""
     language = find_source_language(path)
     if language is None:
-        return SpliceRefusal(RefusalKind.LANGUAGE, f"{path} is in no language that can be spliced.")
+        return SpliceRefusal(RefusalKind.LANGUAGE, f"The language of {path} is not supported for symbol edits.")
     return parse_outline_in_language(language, path, source)
 
 

@@ -62,7 +62,7 @@ def match_splice_to_symbol(path: str, source: bytes, symbol: str, text: bytes) -
         return base
     query = parse_symbol_query(symbol)
     if not query.parts:
-        return SpliceRefusal(RefusalKind.NOT_FOUND, f"No symbol is named for {path}.")
+        return SpliceRefusal(RefusalKind.NOT_FOUND, f"The edit of {path} does not name a symbol.")
     variants = find_symbol_variants(base.language, path, text, query)
     return (
         variants
@@ -91,7 +91,7 @@ def match_symbol_to_variant(
         return _ambiguous(base.path, targets)
     chosen = next(variant for variant in variants if variant.symbol is new_symbols[0])
     if not all(symbol.declared_alone for symbol in (*new_symbols, *targets)):
-        sentence = f"{chosen.symbol.base_name} is declared in one statement with others, which cannot be split."
+        sentence = f"{chosen.symbol.base_name} shares one declaration with other names, so it cannot be replaced alone."
         return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
     if targets and not _can_replace(chosen.symbol, targets[0]):
         old, new = targets[0], new_symbols[0]
@@ -115,7 +115,9 @@ def _can_replace(symbol: Symbol, target: Symbol) -> bool:
 
 def _ambiguous(where: str, symbols: Sequence[Symbol]) -> SpliceRefusal:
     several = "; ".join(dict.fromkeys(symbol.signature for symbol in symbols[:4]))
-    return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{symbols[0].name} is ambiguous in {where}. It may be: {several}.")
+    return SpliceRefusal(
+        RefusalKind.AMBIGUOUS, f"{symbols[0].name} is ambiguous in {where}. Possible symbols: {several}."
+    )
 
 
 def detect_source_newline(source: bytes) -> bytes:

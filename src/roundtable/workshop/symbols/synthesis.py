@@ -34,7 +34,9 @@ from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_
 from roundtable.workshop.symbols.transplant import insert_import_statements, splice_symbol_with_dependencies
 
 CandidateFiles = Mapping[str, bytes]
-_REMOVAL_NOT_ASKED = SpliceRefusal(RefusalKind.MISSING, "MUST_FIX asks for a fix, so nothing is removed.")
+_REMOVAL_NOT_ASKED = SpliceRefusal(
+    RefusalKind.MISSING, "A MUST_FIX directive asks for a fix, so it cannot remove code."
+)
 
 
 class SynthesizedFiles(NamedTuple):
@@ -167,7 +169,7 @@ def _carry_out_each(
 
 def _take_file(order: MergeOrder, donor_files: CandidateFiles) -> _Result | SpliceRefusal:
     if order.path not in donor_files:
-        return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no {order.path}.")
+        return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no file {order.path}.")
     return _Result({order.path: donor_files[order.path]}, (Contribution(order.path, "", order.seat),))
 
 
@@ -209,7 +211,7 @@ def _take_symbol(
     path = match.file.path
     base = parse_source_outline(path, files[path]) if path in files else None
     if not isinstance(base, Outline):
-        return SpliceRefusal(RefusalKind.MISSING, f"The base has no {path}. Take {order.seat}'s file as a whole.")
+        return SpliceRefusal(RefusalKind.MISSING, f"The base has no file {path}. Take {order.seat}'s file as a whole.")
     query = parse_symbol_query(name, order.kind)
     targets = [] if order.is_new else find_symbols_with_same_reading(base, query, match.symbols[0])
     if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in match.there(base)}:
@@ -313,7 +315,7 @@ def _find_only(order: MergeOrder, name: str, files: CandidateFiles, owner: str) 
         return SpliceRefusal(RefusalKind.NOT_FOUND, f"{owner} has no {name} in {where}.")
     if len(places) > 1:
         alternatives = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} is ambiguous. It may be: {alternatives}.")
+        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} is ambiguous. Possible symbols: {alternatives}.")
     return matches[0]
 
 

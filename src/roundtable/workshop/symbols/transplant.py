@@ -49,7 +49,7 @@ def _update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[by
             else None
         )
         if updated is None or isinstance(updated, SpliceRefusal):
-            return source, (f"{base.path} still declares it as `{stale.signature}`.",)
+            return source, (f"{base.path} still declares `{old.name}` as `{stale.signature}`.",)
         source = updated
     return source, ()
 
@@ -92,7 +92,7 @@ def _describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequen
         known = set(_field_names(*counterparts))
         missing = ", ".join(f"`{name}`" for name in dict.fromkeys(used_fields) if name not in known)
         if counterparts and missing:
-            yield f"It uses {missing}, but {struct.name} has no such field in {base.path}."
+            yield f"The new code uses {missing}, but {struct.name} has no such field in {base.path}."
 
 
 def _field_names(*structs: Symbol) -> Iterator[str]:
@@ -297,7 +297,7 @@ def _have_other_parameters(existing: Sequence[Symbol], helper: Symbol) -> bool:
 
 
 def _describe_conflict(path: str, helper: Symbol, existing: Symbol) -> str:
-    return f"It expects `{helper.signature}`, but {path} has `{existing.signature}`."
+    return f"The new code expects `{helper.signature}`, but {path} has `{existing.signature}`."
 
 
 def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
@@ -325,7 +325,7 @@ def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> t
             continue
         rival = existing.get(statement.name)
         if rival and not _can_coexist(statement, rival):
-            conflicts.append(f"It needs `{statement.text}`, but {base.path} has `{rival.text}`.")
+            conflicts.append(f"The new code needs `{statement.text}`, but {base.path} has `{rival.text}`.")
         else:
             statements[statement.text] = None
     base_usage = base.name_usage()

@@ -19,10 +19,7 @@ from roundtable.doors.cli.approval_prompt import HUNK_KEYS, HunkPrompt
 from roundtable.live.hunk_approval import ApprovalAnswer
 from tests.doors.command_line import strip_escapes
 from tests.doors.recorded_change import APPROVE, EVENTS_UNTIL_PLAN, LOGIN, LOGOUT, NOTES, PLAN, fold_session
-
-
-def some(*rejected: str, **edited: str) -> ApprovalAnswer:
-    return ApprovalAnswer("some", msgspec.json.encode(HunkChoice(rejected, edited)).decode())
+from tests.live.test_hunk_approval import some
 
 
 def test_every_key_is_in_the_guide() -> None:

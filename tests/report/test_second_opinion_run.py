@@ -10,9 +10,9 @@ import pytest
 from roundtable.core.session import Session
 from roundtable.report.second_opinion_run import (
     format_second_opinion_run_id,
-    render_run_files,
-    render_run_json,
-    render_run_markdown,
+    render_second_opinion_files,
+    render_second_opinion_json,
+    render_second_opinion_markdown,
     summarize_second_opinion_run,
 )
 from tests.stories.session_harness import SessionHarness, reconsider_reply
@@ -54,7 +54,7 @@ async def test_a_run_id_is_its_start_to_the_microsecond() -> None:
 @pytest.mark.feature("S2.6", "S2.32", "S2.33", "S2.34", "S2.35", "S2.36")
 async def test_run_json_has_a_version_and_the_reasons_for_a_follow_up_and_for_stopping() -> None:
     _, session = await held(follow_up=True)
-    data = json.loads(render_run_json(session))
+    data = json.loads(render_second_opinion_json(session))
     assert (data["version"], data["follow_up_enabled"]) == ("2.1", True)
     assert (data["follow_up_reason"], data["stop_reason"]) == ("disagreement", "follow_up_complete")
     assert [round["prompt_role"] for round in data["rounds"]] == ["initial", "follow_up"]
@@ -85,7 +85,7 @@ async def test_a_run_contains_each_recommendation_and_marks_unreadable_answers()
     told, unread = summarize_second_opinion_run(session).rounds[0].answers
     assert (told.status, told.position, told.stance) == ("ok", "Split it", "support")
     assert (unread.status, unread.position, unread.stance) == ("unread", "", "")
-    text = render_run_markdown(session)
+    text = render_second_opinion_markdown(session)
     assert "### claude (ok)\n\nPosition: **Split it**\n\nStance: support" in text
     assert "### opencode (unread)\n\n> I would rather not." in text
 
@@ -93,7 +93,7 @@ async def test_a_run_contains_each_recommendation_and_marks_unreadable_answers()
 @pytest.mark.feature("S2.6")
 async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
     _, session = await held(follow_up=True)
-    text = render_run_markdown(session)
+    text = render_second_opinion_markdown(session)
     for part in (
         format_second_opinion_run_id(session),
         "Stop reason: follow_up_complete",
@@ -109,7 +109,7 @@ async def test_session_files_are_stored_under_their_key_and_locked_only_while_he
     harness, session = await held(follow_up=False)
     records = await harness.records()
     key, run = summarize_second_opinion_run(session).session_key, format_second_opinion_run_id(session)
-    files = render_run_files([(session, records)], None)
+    files = render_second_opinion_files([(session, records)], None)
     assert sorted(files) == [
         f"logs/runs/{key}/{run}.jsonl",
         f"logs/sessions/{key}.jsonl",
@@ -119,7 +119,10 @@ async def test_session_files_are_stored_under_their_key_and_locked_only_while_he
     ]
     assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [run]
     assert len(files[f"logs/sessions/{key}.jsonl"].splitlines()) == len(records)
-    assert render_run_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"] == "host:1:2:3\n"
+    assert (
+        render_second_opinion_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"]
+        == "host:1:2:3\n"
+    )
 
 
 async def test_the_session_key_depends_on_the_workspace_and_the_name() -> None:

@@ -140,7 +140,7 @@ class EventNarrator:
         lines = (
             _proposed_file_lines(move)
             if is_file_changes_codec(self._expect.codec)
-            else _move_lines(move, self._proposals)
+            else _move_lines(move, self._proposals, self._expect.codec)
         )
         if not move.verdict.counts:
             lines.append(LiveLine(sanitize_line(phrases.explain_unread_reply(move, self._expect)), "fault", move.seat))
@@ -220,7 +220,7 @@ def _proposed_file_lines(move: MoveMade) -> list[LiveLine]:
     ]
 
 
-def _move_lines(move: MoveMade, proposals: Mapping[str, str]) -> list[LiveLine]:
+def _move_lines(move: MoveMade, proposals: Mapping[str, str], codec: str) -> list[LiveLine]:
     verdict, lines = move.verdict, list[LiveLine]()
     if verdict.ratings:
         return [LiveLine(f"Ballot: {sanitize_line(phrases.describe_ratings(verdict))}", seat=move.seat)]
@@ -229,7 +229,7 @@ def _move_lines(move: MoveMade, proposals: Mapping[str, str]) -> list[LiveLine]:
     if words := phrases.describe_position(verdict, proposals):
         lines.append(LiveLine(f"Position: {sanitize_line(words)}{confidence}", "strong", move.seat))
         confidence = ""
-    if details := phrases.describe_verdict_details(verdict):
+    if details := phrases.describe_verdict_details(verdict, codec):
         lines.append(LiveLine(f"{sanitize_line(details)}{confidence}", seat=move.seat))
     if verdict.error:
         lines.append(LiveLine(f"Because: {sanitize_line(verdict.error)}", seat=move.seat))

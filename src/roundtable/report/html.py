@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from roundtable.core.change_history import newest_change, newest_tried_candidates
-from roundtable.core.events import MoveMade, NoteSaid
+from roundtable.core.events import MoveMade, NoteSaid, RoundOpened
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.values import Decision
@@ -242,7 +242,7 @@ class _Page:
         heard = f'<span class="soft">{_escape_html_line(phrases.describe_round_result(record))}</span>'
         yield f"<details open><summary>{_escape_html_line(record.name)} {heard}</summary>"
         for seat in record.opened.order:
-            yield from self._turn(record.turns[seat], record.opened.prompt.items_by_name("proposals"))
+            yield from self._turn(record.turns[seat], record.opened)
         yield "</details>"
 
     def _class(self, seat: str) -> str:
@@ -344,12 +344,12 @@ class _Page:
         by = _escape_html_line(note.by) or "a person"
         yield f'<div class="card note">Note from <b>{by}</b>{to}{_render_html_text(note.text)}</div>'
 
-    def _turn(self, turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
+    def _turn(self, turn: Turn, opened: RoundOpened) -> Iterator[str]:
         absent = "" if turn.move else " absent"
         yield f'<section class="card seat {self._class(turn.seat)}{absent}">'
         label = _escape_html_line(phrases.describe_turn(turn))
         yield f'<header>{_escape_html_line(turn.seat)}<span class="soft">{label}</span></header>'
-        yield from _reply_html(turn.move, proposals) if turn.move else _missing_reply_html(turn)
+        yield from _reply_html(turn.move, opened) if turn.move else _missing_reply_html(turn)
         yield "</section>"
 
     def _gates(self) -> Iterator[str]:
@@ -419,13 +419,13 @@ def _recount_html(recount: Recount) -> Iterator[str]:
     yield _render_html_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recount))
 
 
-def _reply_html(move: MoveMade, proposals: Mapping[str, str]) -> Iterator[str]:
+def _reply_html(move: MoveMade, opened: RoundOpened) -> Iterator[str]:
     verdict = move.verdict
-    if position := phrases.describe_position(verdict, proposals):
+    if position := phrases.describe_position(verdict, opened.prompt.items_by_name("proposals")):
         yield f'<p dir="auto">Position: <b>{_escape_html_line(position)}</b></p>'
     if reasons := phrases.describe_verdict_reasons(verdict):
         yield f'<p dir="auto">Because: {_escape_html_line(reasons)}</p>'
-    if details := phrases.describe_verdict_details(verdict):
+    if details := phrases.describe_verdict_details(verdict, opened.expect.codec):
         yield f'<p dir="auto">{_escape_html_line(details)}</p>'
     if verdict.ratings:
         yield f"<p>Rates {_escape_html_line(phrases.describe_ratings(verdict))}</p>"

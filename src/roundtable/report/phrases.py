@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.faults import Fault
 from roundtable.core.replies import read_reply
+from roundtable.core.replies.knights import SCORE_CODEC
+from roundtable.core.replies.review import FINDINGS_CODEC
+from roundtable.core.replies.second_opinion import OPINION_CODEC
 from roundtable.core.session import RoundRecord, SeatState, Session, Turn
 from roundtable.core.values import Charter, Decision, Dissent, Expect, NextStep, Outcome
-from roundtable.core.verdict import SEVERITIES, Issue, Stance, Verdict
+from roundtable.core.verdict import Issue, Verdict
 from roundtable.report.reasons import describe_reached_limit, substitution_sentence
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
@@ -18,6 +21,12 @@ EXCERPT_LENGTH = 2000
 PROPOSAL_COLUMNS = ("Proposal", "First from")
 _READ_ITEMS = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
 """What is read from the replies of a codec, if not an answer."""
+_ISSUE_WORDS = {
+    SCORE_CODEC.name: ("blocked by", "open"),
+    OPINION_CODEC.name: ("risk to settle first", "risk"),
+    FINDINGS_CODEC.name: ("finds", "finds"),
+}
+"""The words that introduce blocking and other issues in the replies of a codec."""
 
 NEXT_STEP_WORDS: dict[str, str] = {
     NextStep.APPLY: "carry it out with `roundtable apply`",
@@ -148,7 +157,7 @@ def describe_verdict_reasons(verdict: Verdict) -> str:
     return "; ".join(filter(None, (verdict.error, *cited)))
 
 
-def describe_verdict_details(verdict: Verdict) -> str:
+def describe_verdict_details(verdict: Verdict, codec: str) -> str:
     """The score, ranking, root cause, agreed points, issues and claims of a verdict in one line.
 
     A claim that is also listed as an issue is not repeated.
@@ -157,7 +166,7 @@ def describe_verdict_details(verdict: Verdict) -> str:
     parts += [f"ranks {' > '.join(verdict.ranking)}"] if verdict.ranking else []
     parts += [f"root cause: {verdict.key}"] if verdict.key else []
     parts += [f"agrees on: {', '.join(verdict.points)}"] if verdict.points and verdict.score is not None else []
-    blocking, other = _issue_words(verdict)
+    blocking, other = _ISSUE_WORDS.get(codec, ("objects", "open"))
     parts += [f"{blocking if issue.blocking else other}: {_issue(issue)}" for issue in verdict.issues]
     issue_texts = {issue.text for issue in verdict.issues}
     parts += [f"claims, with a program: {claim.text}" for claim in verdict.claims if claim.text not in issue_texts]
@@ -169,16 +178,6 @@ def _issue(issue: Issue) -> str:
     """The issue with its severity and location, as far as they are known."""
     more = ", ".join(filter(None, (issue.severity, issue.location)))
     return f"{issue.text} ({more})" if more else issue.text
-
-
-def _issue_words(verdict: Verdict) -> tuple[str, str]:
-    """The words that introduce blocking and other issues: they differ for scores, positions, reviews and objections."""
-    if verdict.score is not None:
-        return "blocked by", "open"
-    if verdict.position:
-        return "risk to settle first", "risk"
-    review = verdict.stance is Stance.UNKNOWN and all(issue.severity in SEVERITIES for issue in verdict.issues)
-    return ("finds", "finds") if review else ("objects", "open")
 
 
 def render_dissent_argument(dissent: Dissent) -> str:

@@ -122,12 +122,12 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
     )
 
 
-def render_run_json(session: Session) -> str:
+def render_second_opinion_json(session: Session) -> str:
     """The run as a JSON file."""
     return render_json_document(summarize_second_opinion_run(session))
 
 
-def render_run_markdown(session: Session) -> str:
+def render_second_opinion_markdown(session: Session) -> str:
     """The run as a Markdown file."""
     data = summarize_second_opinion_run(session)
     facts = {
@@ -154,7 +154,9 @@ def render_run_markdown(session: Session) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None) -> dict[str, str]:
+def render_second_opinion_files(
+    sessions: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None
+) -> dict[str, str]:
     """All files under one session key, oldest run first.
 
     The lock file exists only while a process holds one of the sessions.
@@ -175,8 +177,8 @@ def render_run_files(sessions: Sequence[tuple[Session, Sequence[Recorded]]], hol
         files[f"sessions/{key}/session.lock"] = f"{holder}\n"
     for session, records in sessions:
         if id := format_second_opinion_run_id(session):
-            files[f"runs/{key}/{id}.json"] = render_run_json(session)
-            files[f"runs/{key}/{id}.md"] = render_run_markdown(session)
+            files[f"runs/{key}/{id}.json"] = render_second_opinion_json(session)
+            files[f"runs/{key}/{id}.md"] = render_second_opinion_markdown(session)
             files[f"logs/runs/{key}/{id}.jsonl"] = encode_events_as_jsonl(records)
     return files | {f"logs/sessions/{key}.jsonl": "".join(encode_events_as_jsonl(records) for _, records in sessions)}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from roundtable.core.change_history import newest_change, newest_tried_candidates
-from roundtable.core.events import NoteSaid
+from roundtable.core.events import NoteSaid, RoundOpened
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown, render_markdown_table
 from roundtable.core.text.sanitize import sanitize_line
@@ -184,10 +184,10 @@ def _round_parts(record: RoundRecord) -> Iterator[str]:
     yield f"### {escape_markdown_line(record.name)}"
     yield f"*{phrases.describe_round_result(record)}*"
     for seat in record.opened.order:
-        yield from _turn_parts(record.turns[seat], record.opened.prompt.items_by_name("proposals"))
+        yield from _turn_parts(record.turns[seat], record.opened)
 
 
-def _turn_parts(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
+def _turn_parts(turn: Turn, opened: RoundOpened) -> Iterator[str]:
     yield f"#### {escape_markdown_line(turn.seat)}"
     yield f"*{escape_markdown_line(phrases.describe_turn(turn))}*"
     if turn.move is None:
@@ -198,11 +198,11 @@ def _turn_parts(turn: Turn, proposals: Mapping[str, str]) -> Iterator[str]:
             yield quote_markdown(phrases.render_partial_answer_excerpt(turn.partial))
         return
     verdict = turn.move.verdict
-    if position := phrases.describe_position(verdict, proposals):
+    if position := phrases.describe_position(verdict, opened.prompt.items_by_name("proposals")):
         yield f"Position: **{escape_markdown_line(position)}**"
     if reasons := phrases.describe_verdict_reasons(verdict):
         yield f"Because: {escape_markdown_line(reasons)}"
-    if details := phrases.describe_verdict_details(verdict):
+    if details := phrases.describe_verdict_details(verdict, opened.expect.codec):
         yield escape_markdown_line(details)
     if verdict.ratings:
         yield f"Rates {escape_markdown_line(phrases.describe_ratings(verdict))}"

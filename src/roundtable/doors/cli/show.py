@@ -116,10 +116,10 @@ async def _text(desk: Roundtable, address: str, form: str, round: str | None) ->
 
 
 async def _artifact(desk: Roundtable, run: str, form: str) -> str:
-    from roundtable.report.second_opinion_run import render_run_json, render_run_markdown
+    from roundtable.report.second_opinion_run import render_second_opinion_json, render_second_opinion_markdown
 
     session = await desk.sessions.find_run(run)
-    return render_run_json(session) if form == "json" else render_run_markdown(session)
+    return render_second_opinion_json(session) if form == "json" else render_second_opinion_markdown(session)
 
 
 def _print_costs(session: Session, form: str) -> None:

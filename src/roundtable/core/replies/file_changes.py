@@ -272,10 +272,11 @@ def _parts_instructions(expect: Expect) -> str:
 Of a file of more than 300 lines, write the changed parts alone. Copy the old lines exactly:
 
 ```python path={_EXAMPLE_FOLDER}file.py
+<<<<<<< SEARCH
 old lines
-
-
+=======
 new lines
+>>>>>>> REPLACE
 ```"""
 
 

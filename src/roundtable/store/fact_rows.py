@@ -12,7 +12,7 @@ from roundtable.core.values import Digest, compute_digest
 from roundtable.store.stored_events import unpack_event
 
 FACT = "seq, at, session, v, body, packed"
-"""The columns of a fact, in the order in which `read_fact` takes them."""
+"""The columns of a fact, in the order in which `read_stored_fact` takes them."""
 
 _BLOB = "SELECT data FROM blobs WHERE digest = ?"
 

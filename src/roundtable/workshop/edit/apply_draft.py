@@ -49,7 +49,7 @@ def apply_draft_edits(
     commit: CommitMessage | None = None,
     branch: str = "",
 ) -> ChangeApplied | tuple[Refusal, ...]:
-    """Write a draft, or return the refusals that forbid it. `key` is the step that asked; see `find_applied_change`.
+    """Write a draft, or return the refusals that forbid it. `key` is the step that asked; see `find_journaled_change`.
 
     With `commit`, and if there is a repository, the draft is also committed. With `branch`, it is only committed to a
     new branch, and the files in the workspace stay unchanged.

@@ -22,7 +22,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS_VALUE = re.compile(r"[\d.]+|true|false|yes|no|on|off|/.*", re.IGNORECASE)
-"""Values that are no secrets for a name that goes on after the word: TOKEN_LIMIT=4, SECRET_FILE=/run/key."""
+"""Values that are no secrets for a name that continues after the word: TOKEN_LIMIT=4, SECRET_FILE=/run/key."""
 
 
 class ContainerRisk(StrEnum):
@@ -40,16 +40,7 @@ class ContainerRisk(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class ContainerFinding(msgspec.Struct, frozen=True):
-    """One refused line of a container file, with the reason in one sentence for people."""
-
-    path: str
-    line: int
-    kind: ContainerRisk
-    sentence: str
-
-
-RISK_SENTENCES = {
+_RISK_SENTENCES = {
     ContainerRisk.PIPE_TO_SHELL: "This line runs a downloaded program, or hides what it runs.",
     ContainerRisk.REMOTE: "This line uses unchecked files or images from outside the project.",
     ContainerRisk.PRIVILEGED: "This line asks for privileges on this machine.",
@@ -63,14 +54,22 @@ RISK_SENTENCES = {
 }
 
 
+class ContainerFinding(msgspec.Struct, frozen=True):
+    """One refused line of a container file, and why it is refused."""
+
+    path: str
+    line: int
+    kind: ContainerRisk
+
+    @property
+    def sentence(self) -> str:
+        """The reason in one sentence for people."""
+        return _RISK_SENTENCES[self.kind]
+
+
 def assigns_secret_in_container_file(text: str) -> bool:
     """Whether the text assigns a value to a name that sounds like a secret."""
     return any(not (indirection and _HARMLESS_VALUE.fullmatch(value)) for indirection, value in _SECRET.findall(text))
-
-
-def make_container_finding(path: str, line: int, kind: ContainerRisk) -> ContainerFinding:
-    """Return a finding with the usual sentence of its kind."""
-    return ContainerFinding(path, line, kind, RISK_SENTENCES[kind])
 
 
 _NAME = re.compile(r"^(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$", re.IGNORECASE)
@@ -150,14 +149,14 @@ class ComposeNames(msgspec.Struct, frozen=True):
     networks: tuple[str, ...]
     images: tuple[str, ...]
 
-
-def read_compose_names(text: str) -> ComposeNames:
-    """Return the names in a compose file that the scan accepted."""
-    entries = list(_entries(text))
-    paths = [entry.keys for entry in entries]
-    built = frozenset(path[1] for path in paths if path[:1] == ("services",) and path[2:3] == ("build",))
-    images = tuple(entry.value for entry in entries if _is_image(entry.keys) and entry.keys[1] not in built)
-    return ComposeNames(_names_below("services", paths), built, _names_below("networks", paths), images)
+    @classmethod
+    def read(cls, text: str) -> ComposeNames:
+        """Return the names in a compose file that the scan accepted."""
+        entries = list(_entries(text))
+        paths = [entry.keys for entry in entries]
+        built = frozenset(path[1] for path in paths if path[:1] == ("services",) and path[2:3] == ("build",))
+        images = tuple(entry.value for entry in entries if _is_image(entry.keys) and entry.keys[1] not in built)
+        return cls(_names_below("services", paths), built, _names_below("networks", paths), images)
 
 
 def _is_image(keys: tuple[str, ...]) -> bool:
@@ -186,26 +185,26 @@ def scan_project_compose_file(path: str, text: str) -> list[ContainerFinding]:
             risks |= {(entry.line, kind): None for kind in _risks_of_entry(entry)}
     except _Unreadable as unreadable:
         risks[unreadable.line, ContainerRisk.UNREADABLE] = None
-    return [make_container_finding(path, line, kind) for line, kind in risks]
+    return [ContainerFinding(path, line, kind) for line, kind in risks]
 
 
 def _risks_of_entry(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
     is_off = value.lower() in _OFF_VALUES
-    named = len(entry.keys) > 1 and entry.keys[-2] in _FREELY_NAMED
+    is_freely_named = len(entry.keys) > 1 and entry.keys[-2] in _FREELY_NAMED
     if re.search(r"(?:docker|podman|containerd)\.sock", value):
         yield ContainerRisk.ENGINE_SOCKET
     if key == "privileged" and not is_off:
         yield ContainerRisk.PRIVILEGED
-    elif key in _DANGEROUS_KEYS and not named and (not is_off or value == ""):
+    elif key in _DANGEROUS_KEYS and not is_freely_named and (not is_off or value == ""):
         yield _DANGEROUS_KEYS[key]
-    elif key in _HOST_KEYS and not named and value.lower() not in _SAFE_NAMESPACES:
+    elif key in _HOST_KEYS and not is_freely_named and value.lower() not in _SAFE_NAMESPACES:
         yield _HOST_KEYS[key]
     elif key == "security_opt" and re.search(r"unconfined|disable|false|\$", value):
         yield ContainerRisk.UNCONFINED
-    elif key not in _HARMLESS.split() and not named and key not in _HOST_KEYS and key != "privileged":
+    elif key not in _HARMLESS.split() and not is_freely_named and key not in _HOST_KEYS and key != "privileged":
         yield ContainerRisk.UNREADABLE
-    if key == "image" and not named and "$" in value:
+    if key == "image" and not is_freely_named and "$" in value:
         yield ContainerRisk.UNREADABLE
     if key in ("command", "entrypoint", "test") and ShellScanner().is_dangerous(value.strip("[]").replace(",", " ")):
         yield ContainerRisk.PIPE_TO_SHELL
@@ -216,8 +215,8 @@ def _risks_of_entry(entry: ComposeEntry) -> Iterator[ContainerRisk]:
 
 def _path_risks(entry: ComposeEntry) -> Iterator[ContainerRisk]:
     key, value = entry.key, entry.value
-    in_volumes = "volumes" in entry.keys and len(entry.keys) > 2
-    if (in_volumes and key == "volumes" and _is_outside(value.split(":")[0])) or (
+    is_in_volumes = "volumes" in entry.keys and len(entry.keys) > 2
+    if (is_in_volumes and key == "volumes" and _is_outside(value.split(":")[0])) or (
         key in ("source", "env_file", "file") and _is_outside(value)
     ):
         yield ContainerRisk.HOST_MOUNT

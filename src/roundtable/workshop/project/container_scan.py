@@ -13,13 +13,12 @@ import msgspec
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import join_names
 from roundtable.workshop.project.compose_file import (
+    ComposeNames,
     ContainerFinding,
     ContainerRisk,
     assigns_secret_in_container_file,
     find_project_compose_file,
     is_project_compose_file,
-    make_container_finding,
-    read_compose_names,
     scan_project_compose_file,
 )
 from roundtable.workshop.project.shell_text import ShellScanner
@@ -69,10 +68,10 @@ def _is_dockerfile(path: str) -> bool:
 def _scan_dockerfile(path: str, text: str) -> list[ContainerFinding]:
     """Return what forbids building a Dockerfile."""
     shell = ShellScanner()
-    findings = [make_container_finding(path, line, kind) for line, kind in _directive_risks(text)]
+    findings = [ContainerFinding(path, line, kind) for line, kind in _directive_risks(text)]
     for instruction in _parse_dockerfile_instructions(text):
         kinds = dict.fromkeys(_risks_of_instruction(instruction, shell))
-        findings += [make_container_finding(path, instruction.line, kind) for kind in kinds]
+        findings += [ContainerFinding(path, instruction.line, kind) for kind in kinds]
     return findings
 
 
@@ -220,7 +219,7 @@ def _needed_images(files: Mapping[str, str]) -> Iterator[str]:
     counts."""
     compose = find_project_compose_file(files)
     if compose:
-        yield from read_compose_names(files[compose]).images
+        yield from ComposeNames.read(files[compose]).images
     for path in files:
         if path == "Dockerfile" or (compose and _is_dockerfile(path)):
             yield from _dockerfile_images(files[path])

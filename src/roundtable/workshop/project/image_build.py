@@ -17,7 +17,7 @@ from typing import NamedTuple
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import make_workshop_temp_name
-from roundtable.workshop.project.compose_file import ComposeNames, find_project_compose_file, read_compose_names
+from roundtable.workshop.project.compose_file import ComposeNames, find_project_compose_file
 from roundtable.workshop.project.container_scan import explain_missing_project_images, scan_project_container_files
 from roundtable.workshop.sandbox.container import ContainerMeter, container_isolation_options, container_tmpfs_options
 from roundtable.workshop.sandbox.engines import CONTAINER_LABEL, ContainerEngine
@@ -61,7 +61,7 @@ async def plan_project_image_build(engine: ContainerEngine, files: Mapping[str, 
     archive = await asyncio.to_thread(pack_job_files, files)
     if isinstance(archive, str):
         return archive
-    return ImageBuild(engine, archive, file, None if file == DOCKERFILE else read_compose_names(files[file]))
+    return ImageBuild(engine, archive, file, None if file == DOCKERFILE else ComposeNames.read(files[file]))
 
 
 async def build_and_run_project_image(

@@ -38,16 +38,16 @@ _DEFAULT_PLAN = RunPlan((), seconds=600.0)
 
 
 async def run_project_container(
-    build: ImageBuild, plan: RunPlan | str, tell: LineCallback, stop: asyncio.Event
+    build: ImageBuild, plan: RunPlan | str, on_line: LineCallback, stop: asyncio.Event
 ) -> ProjectRan:
     """Build and run the project without a network.
 
     The exit code decides; for a service, the check that is run inside the container.
     """
-    engine, name, output = build.engine, make_workshop_temp_name(), OutputLines(tell)
+    engine, name, output = build.engine, make_workshop_temp_name(), OutputLines(on_line)
     plan = _DEFAULT_PLAN if isinstance(plan, str) else plan
     container = _container_to_check(build.names, name)
-    checks = [asyncio.create_task(_check_service(engine, container, plan.check, tell))] if plan.check else []
+    checks = [asyncio.create_task(_check_service(engine, container, plan.check, on_line))] if plan.check else []
     run = build_and_run_project_image(build, Bounds(seconds=plan.seconds), name)
     end = await follow_project_run(run, output, stop.wait(), *checks)
     check_outcomes = tuple(task.result() for task in checks if not task.cancelled())
@@ -68,7 +68,7 @@ def _container_to_check(compose: ComposeNames | None, name: str) -> str:
 
 
 async def _check_service(
-    engine: ContainerEngine, container: str, check: Sequence[str], tell: LineCallback
+    engine: ContainerEngine, container: str, check: Sequence[str], on_line: LineCallback
 ) -> CheckOutcome:
     """Run the check as soon as the container is running, and repeat it until it passes or time is up."""
     deadline: float | None = None
@@ -78,7 +78,7 @@ async def _check_service(
         if running.text != "true":
             continue
         deadline = deadline or time.monotonic() + SERVICE_START_SECONDS
-        output = OutputLines(tell)
+        output = OutputLines(on_line)
         end = await follow_project_run(
             run_project_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)),
             output,

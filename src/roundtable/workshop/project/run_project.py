@@ -67,8 +67,8 @@ ended=
 alive || {{ wait $service; ended=$?; }}
 [ "${{ended:-0}}" = 0 ] || exit "$ended"
 printf '\\n%s check\\n' "$mark"
-said=$(mktemp)
-"$@" >"$said" 2>&1
+output=$(mktemp)
+"$@" >"$output" 2>&1
 checked=$?
 if alive; then
     kill $service
@@ -79,7 +79,7 @@ elif [ -z "$ended" ]; then
     ended=$?
 fi
 printf '\\n%s checked %s %s\\n' "$mark" $checked "${{ended:-0}}"
-cat "$said"
+cat "$output"
 [ "$checked" = 0 ] || exit "$checked"
 exit "${{ended:-0}}"
 """
@@ -90,31 +90,31 @@ class InterruptedRun(Exit, frozen=True):
 
 
 async def run_project_plan(
-    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event, *, install: bool = False
+    sandbox: Sandbox, tree: Path, plan: RunPlan, on_line: LineCallback, stop: asyncio.Event, *, install: bool = False
 ) -> tuple[CheckOutcome, ...]:
     """Run the steps of a plan and return how each ended. `tell` gets every line at once; `stop` ends the run."""
     steps: list[CheckOutcome] = []
     if install:
-        steps.append(await _run_install(sandbox, tree, plan, tell, stop))
+        steps.append(await _run_install(sandbox, tree, plan, on_line, stop))
         if not steps[0].passed:
             return tuple(steps)
-    return (*steps, *await _run_program(sandbox, tree, plan, tell, stop))
+    return (*steps, *await _run_program(sandbox, tree, plan, on_line, stop))
 
 
 async def follow_project_run(
-    run: AsyncGenerator[Output | Exit], hear: Callable[[bytes], None], *others: Awaitable[object]
+    run: AsyncGenerator[Output | Exit], on_output: Callable[[bytes], None], *others: Awaitable[object]
 ) -> Exit:
-    """Pass on the output of a run until it ends or one of the others is done; then nothing of it runs any more."""
+    """Pass on the output of a run until it ends or one of the others is done; no part of the run is left then."""
 
     async def listen() -> Exit:
         async with aclosing(run):
             async for output in run:
                 if isinstance(output, Exit):
                     return output
-                hear(output.data)
+                on_output(output.data)
         raise AssertionError("The run ended without an Exit.")
 
-    began = time.monotonic()
+    started_at = time.monotonic()
     listening, other_tasks = asyncio.create_task(listen()), [asyncio.ensure_future(other) for other in others]
     try:
         await asyncio.wait({listening, *other_tasks}, return_when=asyncio.FIRST_COMPLETED)
@@ -124,17 +124,17 @@ async def follow_project_run(
         for task in (listening, *other_tasks):
             task.cancel()
         await asyncio.gather(listening, *other_tasks, return_exceptions=True)
-    return InterruptedRun(None, time.monotonic() - began)
+    return InterruptedRun(None, time.monotonic() - started_at)
 
 
 async def _run_install(
-    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event
+    sandbox: Sandbox, tree: Path, plan: RunPlan, on_line: LineCallback, stop: asyncio.Event
 ) -> CheckOutcome:
     """Run the install step, the only one with a network. What it fetched is its output and may be large."""
     mark, archive = _make_mark(), tree.with_name(_INSTALLED_ARCHIVE)
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=_INSTALL_SECONDS, output=PROJECT_RUN_BOUNDS.disk)
     with archive.open("wb") as archive_file:
-        output = InstallOutputLines(tell, mark, archive_file)
+        output = InstallOutputLines(on_line, mark, archive_file)
         job = _make_job(
             tree, plan, (_INSTALL_SCRIPT, "sh", mark, *_with_local_program_name(plan.install)), (plan.install,), bounds
         )
@@ -145,11 +145,11 @@ async def _run_install(
 
 
 async def _run_program(
-    sandbox: Sandbox, tree: Path, plan: RunPlan, tell: LineCallback, stop: asyncio.Event
+    sandbox: Sandbox, tree: Path, plan: RunPlan, on_line: LineCallback, stop: asyncio.Event
 ) -> tuple[CheckOutcome, ...]:
     """Run the program, and its check if it has one. The check counts only if the whole run ended consistently."""
     mark = _make_mark()
-    output = ServiceOutputLines(tell, mark)
+    output = ServiceOutputLines(on_line, mark)
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=plan.seconds)
     run, check = _with_local_program_name(plan.run), _with_local_program_name(plan.check)
     script = (_RUN_SCRIPT, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)

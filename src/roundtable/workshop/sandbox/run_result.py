@@ -28,7 +28,9 @@ class RunResult(msgspec.Struct, frozen=True):
         return CheckOutcome(name, tuple(argv), self.code, "\n".join(words), round(self.seconds, 3), self.limit)
 
 
-async def run_sandbox_job(sandbox: Sandbox, job: Job, hear: Callable[[bytes], None] = lambda data: None) -> RunResult:
+async def run_sandbox_job(
+    sandbox: Sandbox, job: Job, on_output: Callable[[bytes], None] = lambda data: None
+) -> RunResult:
     """Run a job to its end; `hear` receives the output as it comes."""
     tail = _Tail(job.bounds.output)
     async with aclosing(sandbox.run(job)) as run:
@@ -36,7 +38,7 @@ async def run_sandbox_job(sandbox: Sandbox, job: Job, hear: Callable[[bytes], No
             match event:
                 case Output(data):
                     tail.add(data)
-                    hear(data)
+                    on_output(data)
                 case Exit(code, seconds, stopped, limit, processor_seconds):
                     return RunResult(code, tail.content(), seconds, stopped, limit, processor_seconds)
     raise AssertionError("The run ended without an Exit.")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, HunkId, Refusal, RefusalKind
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
 
 BEFORE = b"one\ntwo\nthree\nfour\nfive\n"
@@ -156,3 +156,10 @@ def test_making_a_new_file_executable_is_a_hunk_that_can_be_rejected() -> None:
     assert text.id == "new.py#1"
     assert left("new.py#mode")["new.py"] == DraftFile("new.py", None, b"x\ny\n")
     assert "new.py" not in left("new.py#1")
+
+
+@pytest.mark.parametrize("id", ["src/a.py#2", "to.py#rename", "run.sh#mode", "notes #1.md#12"])
+def test_the_id_of_a_hunk_is_read_as_it_was_built(id: str) -> None:
+    assert HunkId.parse(id).text == id
+    assert Hunk(id, "a.py", 1).is_text == id[-1].isdigit()
+    assert Hunk(id, "a.py", 1).is_rename == (HunkId.parse(id).aspect == "rename")

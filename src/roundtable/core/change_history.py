@@ -58,7 +58,7 @@ class ChangeHistory(NamedTuple):
         kept_paths = {
             past.hunk.path: past.hunk.before[0]
             for past in self.hunks
-            if past.became == "left out" and past.hunk.aspect == "rename"
+            if past.became == "left out" and past.hunk.is_rename
         }
         return [
             msgspec.structs.replace(

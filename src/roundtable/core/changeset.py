@@ -7,7 +7,7 @@ Only a draft that a person approved is applied.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -172,6 +172,24 @@ NO_NEWLINE_MARK = "\\ No newline at end of file"
 """Marks a last line without a line end in a hunk, as git diffs do."""
 
 
+class HunkId(NamedTuple):
+    """The id of a hunk, `PATH#ASPECT`: the number of a run of lines, `rename` or `mode`. Built and read only here."""
+
+    path: str
+    aspect: int | str
+
+    @classmethod
+    def parse(cls, id: str) -> HunkId:
+        """The parts of an id; a path may contain the sign."""
+        path, _, aspect = id.rpartition("#")
+        return cls(path, int(aspect) if aspect.isdecimal() else aspect)
+
+    @property
+    def text(self) -> str:
+        """The id as it is recorded and as people write it."""
+        return f"{self.path}#{self.aspect}"
+
+
 class Hunk(Value, frozen=True):
     """One run of changed lines, under an id such as `src/a.py#2`, that a person accepts or rejects.
 
@@ -194,14 +212,14 @@ class Hunk(Value, frozen=True):
         return ((" ", self.above), ("-", self.before), ("+", self.after), (" ", self.below))
 
     @property
-    def aspect(self) -> str:
-        """The part of the id after the path: the number of a run of lines, `rename` or `mode`."""
-        return self.id.rpartition("#")[2]
-
-    @property
     def is_text(self) -> bool:
         """Whether it changes lines rather than the file's name or mode."""
-        return self.aspect.isdecimal()
+        return isinstance(HunkId.parse(self.id).aspect, int)
+
+    @property
+    def is_rename(self) -> bool:
+        """Whether it changes the file's name."""
+        return HunkId.parse(self.id).aspect == "rename"
 
 
 class HunkChoice(Value, frozen=True):

@@ -112,7 +112,7 @@ def describe_hunk_place(hunk: Hunk) -> str:
     """The part of its file that a hunk changes."""
     if hunk.whole:
         return hunk.whole
-    return f"line {hunk.first}" if hunk.is_text else f"its {hunk.aspect}"
+    return f"line {hunk.first}" if hunk.is_text else "its name" if hunk.is_rename else "its mode"
 
 
 def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:

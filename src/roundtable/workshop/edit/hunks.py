@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.changeset import NO_NEWLINE_MARK, DraftFile, Hunk, HunkChoice, Refusal, RefusalKind
+from roundtable.core.changeset import NO_NEWLINE_MARK, DraftFile, Hunk, HunkChoice, HunkId, Refusal, RefusalKind
 
 _MAX_COMPARISONS = 10_000_000
 """Maximum comparisons of lines; beyond that, a gap counts as one run of changed lines."""
@@ -98,31 +98,31 @@ def split_edits_into_hunks(files: Sequence[DraftFile]) -> tuple[Hunk, ...]:
 
 def apply_accepted_hunks(files: Sequence[DraftFile], choice: HunkChoice) -> tuple[DraftFile, ...] | Refusal:
     """Return the draft that a choice of hunks leaves; files without an accepted hunk are left out."""
-    ids = {hunk.id: hunk.path for hunk in split_edits_into_hunks(files)}
+    hunks = {hunk.id: hunk for hunk in split_edits_into_hunks(files)}
     for named in (*choice.rejected, *choice.edited):
-        if named not in ids:
+        if named not in hunks:
             return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk {named}.")
     for named in choice.edited:
-        if named in choice.rejected or not named.rpartition("#")[2].isdigit():
+        if named in choice.rejected or not hunks[named].is_text:
             sentence = f"Hunk {named} cannot be edited: it was rejected, or it has no text."
-            return Refusal(ids[named], RefusalKind.CONTRADICTION, sentence)
+            return Refusal(hunks[named].path, RefusalKind.CONTRADICTION, sentence)
     return tuple(accepted for file in files if (accepted := _apply_choice_to_file(file, choice)) is not None)
 
 
 def _file_hunks(file: DraftFile) -> Iterable[Hunk]:
     if file.was:
-        yield Hunk(_hunk_id(file, "rename"), file.path, 0, (file.was,), (file.path,), file.asked_by)
+        yield Hunk(HunkId(file.path, "rename").text, file.path, 0, (file.was,), (file.path,), file.asked_by)
     if _changes_mode(file):
         before, after = (
             ("executable" if executable else "plain",) for executable in (file.was_executable, file.executable)
         )
         before = before if file.before is not None else ()
-        yield Hunk(_hunk_id(file, "mode"), file.path, 0, before, after, file.asked_by)
+        yield Hunk(HunkId(file.path, "mode").text, file.path, 0, before, after, file.asked_by)
     old, new = _lines(file.before), _lines(file.after)
     runs = _changed_runs(file)
     ends, starts = [0, *(run.old[1] for run in runs)], [*(run.old[0] for run in runs[1:]), len(old)]
     for number, (run, lowest, highest) in enumerate(zip(runs, ends, starts, strict=False), 1):
-        (start, end), id = run.old, _hunk_id(file, str(number))
+        (start, end), id = run.old, HunkId(file.path, number).text
         before, after = _display_lines(old[start:end]), _display_lines(new[slice(*run.new)])
         above, below = old[max(lowest, start - _CONTEXT_LINES) : start], old[end : min(highest, end + _CONTEXT_LINES)]
         context = _display_lines(above), _display_lines(below)
@@ -132,8 +132,8 @@ def _file_hunks(file: DraftFile) -> Iterable[Hunk]:
 
 def _apply_choice_to_file(file: DraftFile, choice: HunkChoice) -> DraftFile | None:
     after = _chosen_content(file, choice)
-    renamed = bool(file.was) and _hunk_id(file, "rename") not in choice.rejected
-    kept_mode = file.after is None or _hunk_id(file, "mode") in choice.rejected
+    renamed = bool(file.was) and HunkId(file.path, "rename").text not in choice.rejected
+    kept_mode = file.after is None or HunkId(file.path, "mode").text in choice.rejected
     executable = after is not None and (file.was_executable if kept_mode else file.executable)
     if not renamed and file.before == after and (after is None or executable == file.was_executable):
         return None
@@ -153,7 +153,7 @@ def _chosen_content(file: DraftFile, choice: HunkChoice) -> bytes | None:
     pieces: list[bytes] = []
     position = 0
     for number, run in enumerate(_changed_runs(file), 1):
-        hunk = _hunk_id(file, str(number))
+        hunk = HunkId(file.path, number).text
         one, other = old[slice(*run.old)], new[slice(*run.new)]
         pieces += old[position : run.old[0]]
         position = run.old[1]
@@ -166,7 +166,7 @@ def _chosen_content(file: DraftFile, choice: HunkChoice) -> bytes | None:
 
 def _chosen_whole_file(file: DraftFile, choice: HunkChoice) -> bytes | None:
     """Return the content of a file that is created or deleted: accepted, rejected, or replaced by the person's text."""
-    hunk = _hunk_id(file, "1")
+    hunk = HunkId(file.path, 1).text
     if hunk in choice.edited:
         return _edited_text(choice.edited[hunk], _lines(file.after) or _lines(file.before))
     return file.before if hunk in choice.rejected else file.after
@@ -193,10 +193,6 @@ def _changed_runs(file: DraftFile) -> list[ChangedLines]:
 
 def _changes_mode(file: DraftFile) -> bool:
     return file.after is not None and file.executable != file.was_executable
-
-
-def _hunk_id(file: DraftFile, part: str) -> str:
-    return f"{file.path}#{part}"
 
 
 def _lines(data: bytes | None) -> list[bytes]:

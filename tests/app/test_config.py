@@ -79,7 +79,7 @@ def test_workspace_settings_override_the_persons_settings_key_by_key(places: Pla
         ("language = ", "is not valid TOML", "Fix that line"),
         ("[endpoints.lab]\nbase_url = 'http://x/v1'\nkey = 'sk-abcdef123456'", "must name a key", "LAB_KEY"),
         ("[endpoints.lab]\nbase_url = 'x'", "base_url must start with", "whole address"),
-        ("[agents.cluade]\ncommand = 'x'", "Did you mean `claude`?", "Known: agy"),
+        ("[agents.cluade]\ncommand = 'x'", "Did you mean `claude`?", "Known agents: agy"),
         ("[agents.claude]\ncommands = 'x'", "commands", "Did you mean `command`?"),
         ("[endpoints.lab]\nbase_ur = 'http://x'", "base_ur", "Did you mean `base_url`?"),
         ("[limits]\nbudget_usd = -1", "limits.budget_usd cannot be -1", "Give a number, 0 or more."),

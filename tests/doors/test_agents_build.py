@@ -134,8 +134,8 @@ def test_an_agent_that_creates_a_repository_or_an_image_keeps_its_turn(cli: Cli,
     assert (cli.work / "calc.py").read_text() == MENDED
     assert not (cli.work / "sub").exists()
     told = cli.run("show").stdout
-    assert "Left out because it is a separate git repository: sub" in told
-    assert "Left out because it is not text: logo.png" in told
+    assert "Not included (separate git repositories): sub" in told
+    assert "Not included (not text): logo.png" in told
 
 
 @pytest.mark.feature("S1.51")
@@ -148,8 +148,8 @@ def test_setup_changes_are_not_in_the_candidate_and_edits_on_top_of_them_are_lis
     assert (cli.work / "calc.py").read_text() == MENDED
     assert git(cli.work, "show", "--name-only", "--format=").split() == ["calc.py"]
     told = cli.run("show").stdout
-    assert "Left out because `copy` or `setup` of [worktrees] had already changed it: uv.lock" in told
-    assert "Left out because it is a symbolic link: link.py" in told
+    assert "Not included (already changed by `copy` or `setup` of [worktrees]): uv.lock" in told
+    assert "Not included (symbolic links): link.py" in told
     assert "node_modules" not in told
     (stays,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
     assert stays["unmerged"] == ["link.py", "uv.lock"]

@@ -13,7 +13,7 @@ from tests.doors.scripted_seats import council_seat
 from tests.repository import sandbox
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
-NO_KEY = "v has no key (env:V_KEY)."
+NO_KEY = "The endpoint v has no key (env:V_KEY)."
 ENDPOINT = '[endpoints.v]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "env:V_KEY"\n'
 
 

@@ -29,7 +29,7 @@ def test_the_final_choice_is_asked_in_words_and_answered_by_letter_number_name_o
         terminal.type(typed.rstrip("\n") + "\n")
         terminal.end(code=0)
     assert "1. apply (a): mark it to be carried out (with `roundtable apply`)" in asked
-    assert "2. myself (m): carry it out myself" in asked
+    assert "2. myself (m): you carry it out yourself" in asked
     assert "3. later (l): decide later (default)" in asked
     assert json.loads(cli.run("status", "--json").stdout)["decision"]["next_step"] == step
 

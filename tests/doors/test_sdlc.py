@@ -93,7 +93,7 @@ def test_a_dispute_is_shown_with_its_options_and_settled_in_the_persons_words(cl
     typed = ask(cli, "--plain", "--rounds", "2", ada=seat("ada", differ), bob=seat("bob", differ))
     with cli.terminal(*typed) as runs:
         shown = runs.expect("Your choice [1-4, Enter for none]:")
-        assert "after 2 rounds there is no agreement" in shown
+        assert "no agreement after 2 rounds" in shown
         assert "1. option-1: Flask" in shown
         assert "2. option-2: the standard library" in shown
         runs.type("own\n")

@@ -83,7 +83,7 @@ async def test_a_recount_says_what_the_record_cannot_answer() -> None:
     result = await hold_and_recount(SessionHarness(DISPUTE))
     claude = recounted_seats(result)["claude"]
     assert claude.without.changed is None
-    assert claude.without.why == "gemini supported B, which no remaining seat had proposed."
+    assert claude.without.why == "gemini supported the proposal B, which no remaining seat had made."
     assert describe_seat_absence(result, claude.without).startswith("unknown: ")
 
 
@@ -101,7 +101,7 @@ async def test_a_recount_ends_at_a_round_that_was_never_held() -> None:
     assert result.outcome == "reached"
     assert (
         recounted_seats(result)["claude"].without.why
-        == "The meeting would have needed another round, council/3-reconsider."
+        == "The meeting would have needed the round council/3-reconsider, which was not held."
     )
 
 
@@ -256,7 +256,7 @@ async def test_a_recount_of_a_debate_without_its_only_objector_agrees_without_a_
     assert (gpt.without.changed, gpt.without.outcome, gpt.without.winner) == (True, "reached", "claude")
     assert (
         recounted_seats(result)["claude"].without.why
-        == "gemini supported claude, which no remaining seat had proposed."
+        == "gemini supported the proposal claude, which no remaining seat had made."
     )
     assert recounted_rule(result, "no objection, a majority for it").outcome == "deadlock"
     assert (recounted_seats(result)["gemini"].first, recounted_seats(result)["gemini"].last) == ("gemini", "claude")

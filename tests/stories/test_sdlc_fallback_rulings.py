@@ -119,5 +119,5 @@ async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
 async def test_a_single_seat_judges_only_its_own_answer(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": stage_turns("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
-    assert end.all_notices == ("claude judged nothing but its own words, because no other seat can judge.",)
+    assert end.all_notices == ("claude judged only its own answer, because no other seat can judge.",)
     assert "among the others'" not in decision_sentence(decision)

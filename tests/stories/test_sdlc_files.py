@@ -225,7 +225,9 @@ async def test_required_fixes_go_only_to_the_author_of_the_base_with_the_spliced
     assert "You may change only: accounts.py." in shown
     assert await files_after_stage(bench, end) == {"accounts.py": whole}
     assert Contribution("accounts.py", "login", "gpt") in end.took
-    assert end.all_notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+    assert end.all_notices == (
+        "claude judged its own answer together with the others', unsigned, because every seat had answered.",
+    )
 
 
 async def test_a_merge_that_fails_checks_of_its_base_is_discarded_with_a_notice(bench: Roundtable) -> None:

@@ -159,7 +159,7 @@ async def test_all_seats_review_every_part_a_judge_weighs_findings_once_and_fixe
     assert "cart.get" not in judged
     assert (end.how, end.judge) == ("agreed", "claude")
     assert end.text == (
-        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Fixed: the program that proved it no longer finds "
+        f"CRITICAL:\n- F1 [critical, shop/cart.py:5] {SWAPPED} Fixed: the program that proved it no longer reproduces "
         f"it.\n- F2 [high, shop/stock.py:2] {BELOW} Fixed."
     )
     wanted = await files_of(desk, end)
@@ -283,7 +283,9 @@ async def test_a_fix_in_a_file_longer_than_a_part_changes_only_its_lines(
     assert DIVIDED in asked
     assert "def long_0(" not in asked
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
-    assert end.all_notices == ("claude judged its own words among the others', unsigned, since everybody had spoken.",)
+    assert end.all_notices == (
+        "claude judged its own answer together with the others', unsigned, because every seat had answered.",
+    )
 
 
 async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtable) -> None:
@@ -331,9 +333,9 @@ async def test_a_review_names_the_seats_that_missed_a_part(desk: Roundtable) -> 
 async def test_a_fix_is_not_reported_as_fixed_if_a_program_still_shows_the_fault(desk: Roundtable) -> None:
     idle = edit_reply("shop/cart.py", "    take(item, stock, count)", "    take(item, stock, count)  # mended")
     _, end = await hold_review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
-    still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not fixed: a program still shows it."
+    still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not fixed: a program still reproduces it."
     assert end.text == f"CRITICAL:\n- {still}\n- F2 stock is lost", "what the judge adds is kept, under whatever id"
-    assert "2 critical findings are not fixed: F1 (a program still shows it), F2 stock is lost." in end.notices
+    assert "2 critical findings are not fixed: F1 (a program still reproduces it), F2 stock is lost." in end.notices
 
 
 async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fixed(desk: Roundtable) -> None:
@@ -341,7 +343,7 @@ async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fix
     judge = "CONSENSUS:\nCRITICAL: F1 data is lost\n- F2 stock is lost\nWARNINGS: none"
     claude: Turns = [{"round": "*-fix", "fault": "overloaded"}, *turns(chunk_2=lost, judge=judge)]
     meeting, end = await hold_review(desk, claude=claude, gpt=turns())
-    why = "F1 (it names no file of the project), F2 (the seat that was asked did not answer)"
+    why = "F1 (the finding names no file of the project), F2 (the seat that should fix it did not answer)"
     left = f"2 critical findings are not fixed: {why}."
     assert left in end.notices
     assert left in (await desk.sessions.get(meeting.session)).gates["after-code-review"].question

@@ -163,13 +163,15 @@ async def test_the_stage_says_why_a_judge_reads_its_own_answer(bench: Roundtable
     seats = {name: stage_turns(name, ("*-judge*", AGREED)) for name in ("claude", "gpt", "gemini")}
     meeting, _ = await hold_stages(bench, seats, msgspec.structs.replace(stage, judge="gpt"))
     (end,) = await stage_ends(bench, meeting)
-    assert end.notices == ("gpt judged its own words among the others', unsigned, because you named it as judge.",)
+    assert end.notices == (
+        "gpt judged its own answer together with the others', unsigned, because you named it as judge.",
+    )
     seats["gemini"] = [{"round": "*", "fault": "overloaded"}]
     meeting, _ = await hold_stages(bench, seats, stage)
     (end,) = await stage_ends(bench, meeting)
     assert end.notices == (
         "gemini did not answer as judge.",
-        "claude judged its own words among the others', unsigned, because no other judge answered.",
+        "claude judged its own answer together with the others', unsigned, because no other judge answered.",
     )
 
 
@@ -210,7 +212,7 @@ async def test_a_very_long_list_of_disputes_is_shortened_for_the_person(
     gate = (await bench.sessions.get(meeting.session)).gates["requirements-dispute"]
     assert list(gate.options) == [*(f"option-{number}" for number in range(1, 9)), "own", "none"]
     assert {len(gate.details[f"option-{number}"]) for number in range(1, 9)} == {2000}
-    assert "292 more of what it calls open are on the record. Which way?" in gate.question
+    assert "292 more open points can be read in the record. Which answer should be used?" in gate.question
 
 
 async def test_a_seat_cannot_forge_the_answers_of_others_before_the_judge(bench: Roundtable) -> None:

@@ -67,7 +67,7 @@ async def test_a_timeout_message_includes_the_fault_that_came_before() -> None:
     await harness.open(limits=msgspec.structs.replace(LIMITS, seat_timeout=2))
     decision = await harness.run()
     assert decision.missing[0].fault.kind is FaultKind.TIMEOUT
-    assert "Before that: slow down" in decision.missing[0].fault.message
+    assert "Last error before that: slow down" in decision.missing[0].fault.message
 
 
 async def test_a_ballot_is_asked_outside_the_conversation() -> None:

@@ -119,7 +119,9 @@ class StageEnd(Value, frozen=True):
     @property
     def all_notices(self) -> tuple[str, ...]:
         """Its notices, and whether the judge judged its own answer."""
-        own = f"{self.judge} judged its own words among the others', unsigned, since everybody had spoken."
+        own = (
+            f"{self.judge} judged its own answer together with the others', unsigned, because every seat had answered."
+        )
         return (*self.notices, own) if self.own_words else self.notices
 
     @staticmethod

@@ -67,8 +67,8 @@ def _render_memory(entries: Sequence[RecalledEntry]) -> str:
     ]
     memory = fence_untrusted_text("memory", "earlier meetings", "\n".join(lines))
     return (
-        f"{memory}\n\nDo not decide again what is decided above without saying what has changed. Do not propose what a "
-        "decree rejects or what has failed, unless you name its id and say which objection you answer and how."
+        f"{memory}\n\nDo not reopen a decision above without saying what has changed. Do not propose anything that a "
+        "decree rejects or that has failed before, unless you name its id and say which objection you answer and how."
     )
 
 

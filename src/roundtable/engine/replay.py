@@ -18,7 +18,7 @@ from roundtable.engine.prompts import PromptLayout
 FREE_CODEC = "free"
 """The codec of replies that no rule reads, so that a meeting can be replayed without them."""
 
-NOT_ASKED_FAULT = Fault.of(FaultKind.MISSING, "This seat was not asked then.")
+NOT_ASKED_FAULT = Fault.of(FaultKind.MISSING, "This seat was not asked in this round.")
 
 
 class NotOnRecord(Exception):
@@ -87,7 +87,9 @@ class ReplayTable:
         held = self._recorded_round(round)
         asked = held.electorate
         if unasked := [seat for seat in wanted if seats is not None and seat not in asked]:
-            raise NotOnRecord(f"{join_names(unasked)} would have been asked in {round}, but was not.")
+            raise NotOnRecord(
+                f"The meeting would have asked {join_names(unasked)} in round {round}, which was not done."
+            )
         present = tuple(seat for seat in asked if seat not in self._without and (seats is None or seat in seats))
         moves = tuple(move for move in held.moves if move.seat in present)
         assert record is not None
@@ -100,7 +102,7 @@ class ReplayTable:
     def _recorded_round(self, round: str) -> Round:
         record = self._session.rounds.get(round)
         if record is None:
-            raise NotOnRecord(f"The meeting would have needed another round, {round}.")
+            raise NotOnRecord(f"The meeting would have needed the round {round}, which was not held.")
         if record.closed is None or record.closed.how == "cancelled":
             raise NotOnRecord(f"Round {round} was not finished.")
         return record.result(record.closed)
@@ -110,7 +112,7 @@ class ReplayTable:
         verdict = move.verdict
         successor = {choice: self._successor(choice, current) for choice in recorded}
         if verdict.target and not successor.get(verdict.target):
-            raise NotOnRecord(f"{move.seat} supported {verdict.target}, which no remaining seat had proposed.")
+            raise NotOnRecord(f"{move.seat} supported the proposal {verdict.target}, which no remaining seat had made.")
         # A ballot entry that was listed next to its successor does not count for it.
         names = {choice: new for choice, new in successor.items() if new and (new == choice or new not in recorded)}
         replayed = msgspec.structs.replace(

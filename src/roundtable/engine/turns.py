@@ -119,7 +119,7 @@ class TurnTaker:
     def _out_of_time(self) -> Fault:
         """The timeout, with the last fault before it."""
         message = f"No complete answer within {self._limits.seat_timeout:g} s."
-        before = f" Before that: {self._last_fault.message}" if self._failures else ""
+        before = f" Last error before that: {self._last_fault.message}" if self._failures else ""
         return Fault.of(FaultKind.TIMEOUT, message + before)
 
     def _usable_voices(self) -> Sequence[str]:
@@ -131,7 +131,7 @@ class TurnTaker:
         if self._recorder.session.cancel is not None:
             await self._give_up(Fault.of(FaultKind.CANCELLED, "The session was cancelled."))
         elif self._round.closed is not None:
-            await self._give_up(Fault.of(FaultKind.TIMEOUT, "The meeting ended before it answered."))
+            await self._give_up(Fault.of(FaultKind.TIMEOUT, "The meeting ended before this seat answered."))
         elif self._call and not self._turn.is_settled:
             event = TurnInterrupted(self._round.name, self._seat.name, self._call, "".join(self._pieces))
             await self._recorder.record(event)
@@ -314,15 +314,15 @@ class TurnTaker:
         if isinstance(edits, Fault):
             return msgspec.structs.replace(edits, usage=end.usage)
         text = end.text.strip()
-        for why, names in (
-            ("it is a separate git repository", edits.inner),
-            ("it is not text", edits.no_text),
-            ("it is a symbolic link", edits.links),
-            ("`copy` or `setup` of [worktrees] had already changed it", edits.set_up),
+        for reason, names in (
+            ("separate git repositories", edits.inner),
+            ("not text", edits.no_text),
+            ("symbolic links", edits.links),
+            ("already changed by `copy` or `setup` of [worktrees]", edits.set_up),
         ):
             if names:
                 more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-                text += f"\n\nLeft out because {why}: {join_text_lines(', '.join(names[:_MOST_NAMED]))}{more}"
+                text += f"\n\nNot included ({reason}): {join_text_lines(', '.join(names[:_MOST_NAMED]))}{more}"
         if not edits.diff:
             return msgspec.structs.replace(end, text=text)
         words = "\n".join(f"> {line}" for line in text.splitlines())

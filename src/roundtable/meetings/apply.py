@@ -122,7 +122,9 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
 
 def _plan_gate(lead: str) -> Gate:
     """The gate after the plan; approving it writes nothing yet."""
-    question = f"{lead} has drafted a plan. Shall it write the change? You will see it before anything is applied."
+    question = (
+        f"{lead} has drafted a plan. Shall {lead} write the change? You will see the change before it is applied."
+    )
     return Gate("plan", question, tuple(APPLY_PLAN_CHOICES), "continue", APPLY_PLAN_CHOICES)
 
 

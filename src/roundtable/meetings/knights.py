@@ -37,15 +37,15 @@ RESPOND = PlannedRound("respond", "score-json", msgspec.structs.replace(TURNS, o
 
 MAX_SITTINGS = 3
 FURTHER_ROUNDS = 2
-"""How many rounds follow each time they are sent back."""
+"""How many rounds follow each time the person continues the discussion."""
 
 CHOICES = {
     "apply": f"mark it to be carried out ({APPLY_HINT})",
-    "myself": "carry it out myself",
+    "myself": "you carry it out yourself",
     "later": "decide later",
-    "back": "send them back, with what I say",
-    "choose": "choose one of their proposals",
-    "reject": "reject it, and say why",
+    "back": "continue the discussion with your note",
+    "choose": "choose one of the proposals",
+    "reject": "reject the decision, with your reason",
 }
 
 
@@ -127,7 +127,9 @@ async def _ask_to_continue(table: Table, accord: rule.KnightsAccord, last_round:
     """Ask the person before the last rounds whether to go on."""
     left = last_round - len(accord.rounds)
     head = f"No consensus after {len(accord.rounds)} rounds: {reasons_text(accord.ruling.why)}"
-    question = " ".join((head, f"Scores: {accord.scores}.", *accord.blocking(), f"Go on for up to {left} more?"))
+    question = " ".join(
+        (head, f"Scores: {accord.scores}.", *accord.blocking(), f"Continue for up to {left} more rounds?")
+    )
     details = {"continue": f"up to {left} more rounds", "stop": "end the discussion and choose yourself"}
     return await table.gate(Gate("warning", question, ("continue", "stop"), default="continue", details=details))
 

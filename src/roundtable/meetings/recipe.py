@@ -88,28 +88,26 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _find_invalid_round(self) -> str:
         purposes, codecs = [round.purpose for round in self.rounds], [round.codec for round in self.rounds]
         if len({*purposes, "system"}) <= len(purposes):
-            return "rounds: each needs a purpose of its own, and system is taken."
+            return "rounds: each purpose can be used only once, and `system` is reserved."
         if codecs[-1] != self.rule.codec:
-            return f"rounds: the last one decides, and for this rule its codec must be {self.rule.codec}."
+            return f"rounds: for this rule, the codec of the last round must be {self.rule.codec}."
         if self.rule.pitches and PITCH not in codecs:
-            return f"rounds: this rule needs an earlier one with the codec {PITCH}."
+            return f"rounds: this rule needs an earlier round with the codec {PITCH}."
         if OBJECTIONS in codecs and self.rule.codec != OBJECTIONS:
-            return f"rounds: {OBJECTIONS} goes with the rule no_objection only."
+            return f"rounds: the codec {OBJECTIONS} requires the rule no_objection."
         return ""
 
     def _find_invalid_gate(self) -> str:
         ids, purposes = [gate.id for gate in self.gates], [round.purpose for round in self.rounds]
         if len({*ids, "choose"}) <= len(ids):
-            return "gates: each needs an id of its own, and choose is taken."
+            return "gates: each id can be used only once, and `choose` is reserved."
         for gate in self.gates:
             if gate.after not in purposes:
-                return f"gates.{gate.id}: after names no round; there are {', '.join(purposes)}."
+                return f"gates.{gate.id}: `after` must name a round. Rounds: {', '.join(purposes)}."
             if gate.default not in gate.options:
                 return f"gates.{gate.id}: default must be one of its options."
             if gate.default == APPLY_OPTION:
-                return (
-                    f"gates.{gate.id}: nothing is carried out without a yes, so {APPLY_OPTION} cannot be the default."
-                )
+                return f"gates.{gate.id}: {APPLY_OPTION} cannot be the default, because it needs a person's approval."
         return ""
 
 

@@ -98,6 +98,6 @@ MEETING = Meeting(
     SecondOpinionSettings,
     _plan_second_opinion_rounds,
     ("system", "opinion", "ballot", "follow-up"),
-    "One round of answers, one more if they differ and you asked for it; quoted, not blended.",
+    "One round of answers, quoted unchanged; a second round on request if they differ.",
     minimum_seats=2,
 )

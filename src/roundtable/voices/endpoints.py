@@ -140,12 +140,12 @@ def parse_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "")
     if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:
-        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove it to use 4.")
+        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove `concurrency` to use the default, 4.")
     if endpoint.per_minute < 0:
-        raise ConfigError(f"{where}: per_minute must be 0 or more.", "Remove it if there is no limit.")
+        raise ConfigError(f"{where}: per_minute must be 0 or more.", "Remove `per_minute` if there is no limit.")
     if min(endpoint.tokens_per_minute.values(), default=1) < 1:
         raise ConfigError(
-            f"{where}: tokens_per_minute must be 1 or more for each model.", "Remove those without a limit."
+            f"{where}: tokens_per_minute must be 1 or more for each model.", "Remove the models that have no limit."
         )
     return msgspec.structs.replace(
         endpoint, base_url=endpoint.base_url.rstrip("/"), key=_parse_key_reference(endpoint.key, where)

@@ -203,7 +203,9 @@ async def download_model_weights(
     sources = [item for item in model.sources if source in ("", item.name)]
     if not sources:
         names = ", ".join(item.name for item in model.sources)
-        return Fault.of(FaultKind.MISSING, f"{name} has no source called `{source}`.", help=f"Known: {names}.")
+        return Fault.of(
+            FaultKind.MISSING, f"The model {name} has no source called `{source}`.", help=f"Known sources: {names}."
+        )
     work = models_dir / "downloads"
     await asyncio.to_thread(work.mkdir, parents=True, exist_ok=True)
     async with downloads.hold_weights_download_lock(work / f"{name}.lock"):

@@ -102,7 +102,7 @@ class VoiceRegistry:
         return Fault.of(
             FaultKind.MISSING,
             f"There is no endpoint called `{kind}`.{did_you_mean_text(kind, known)}",
-            help=f"Known: {', '.join(sorted(known))}. Add others in the config under [endpoints.NAME].",
+            help=f"Known endpoints: {', '.join(sorted(known))}. Add others in the config under [endpoints.NAME].",
         )
 
     def _create_scripted_voice(self, voice: str, path: str) -> Voice | Fault:
@@ -134,7 +134,7 @@ class VoiceRegistry:
         values = {name: (self._resolve_key(f"env:{name}") or "").strip() for name in endpoint.list_variables()}
         unset = next((name for name, value in values.items() if not value), "")
         if unset:
-            message = f"{endpoint.name} needs the variable {unset}, which is not set."
+            message = f"The endpoint {endpoint.name} needs the variable {unset}, which is not set."
             return Fault.of(FaultKind.MISSING, message, help=f"Set {unset}, or remove this voice.")
         return endpoint.with_variables(values)
 
@@ -146,10 +146,12 @@ class VoiceRegistry:
         if not key:
             store = f"`roundtable keys set {endpoint.name}`"
             how = f"Set the variable {name}, or store it: {store}." if kind == "env" else f"Store it: {store}."
-            return Fault.of(FaultKind.UNAUTHORIZED, f"{endpoint.name} has no key ({endpoint.key}).", help=how)
+            return Fault.of(
+                FaultKind.UNAUTHORIZED, f"The endpoint {endpoint.name} has no key ({endpoint.key}).", help=how
+            )
         if not (key.isascii() and key.isprintable()):
             message = f"The key of {endpoint.name} ({endpoint.key}) contains invalid characters."
-            return Fault.of(FaultKind.UNAUTHORIZED, message, help="Copy it again, without quotes or line breaks.")
+            return Fault.of(FaultKind.UNAUTHORIZED, message, help="Copy the key again, without quotes or line breaks.")
         return key
 
     def _get_client(self, endpoint: Endpoint) -> httpx2.AsyncClient:

@@ -21,7 +21,7 @@ MAX_STREAM_BYTES = 16 * MAX_REPLY_CHARACTERS
 """Maximum bytes of one stream: thoughts take hundreds of bytes per token."""
 
 _ENDLESS_HELP = "The model does not stop. Lower --max-tokens, or use another voice."
-_TOKEN_LIMIT_HELP = "Raise --max-tokens, which includes thinking, or ask for less."
+_TOKEN_LIMIT_HELP = "Raise --max-tokens, which includes thinking, or ask for a shorter answer."
 
 
 class ReplyStream:

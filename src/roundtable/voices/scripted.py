@@ -239,7 +239,7 @@ def _build_ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
         message = turn.message or f"The script says: {turn.fault.value}."
         fault = Fault.of(turn.fault, message, retry_after=turn.retry_after)
     elif not text.strip():
-        fault = Fault.of(FaultKind.EMPTY, turn.message or "The script gives an empty answer here.")
+        fault = Fault.of(FaultKind.EMPTY, turn.message or "The script gives an empty answer for this turn.")
     else:
         return Reply(text, usage, "script", truncated=turn.truncated)
     return msgspec.structs.replace(fault, usage=usage)

@@ -89,13 +89,13 @@ async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Seque
     options = {f"option-{number}": option for number, option in enumerate(verdict.options_for_person, 1)}
     details = {
         **options,
-        OWN_WORDS_OPTION: "say it in your own words",
-        NONE_OPTION: "leave it open and end the stage",
+        OWN_WORDS_OPTION: "write the answer yourself",
+        NONE_OPTION: "leave the question open and end the stage",
     }
     gate = context.address.question_gate(DISPUTE)
     after = pluralize(len(rounds), "round")
     heard = " ".join(filter(None, (f"{verdict.verdict_clause}.", verdict.hidden_options_notice)))
-    question = f"{context.stage.title}: after {after} there is no agreement. {heard} Which way?"
+    question = f"{context.stage.title}: no agreement after {after}. {heard} Which answer should be used?"
     answer = await context.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details, kind=DISPUTE))
     words = context.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))

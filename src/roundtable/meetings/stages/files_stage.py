@@ -87,7 +87,7 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     """
     if not work.candidates:
         return _end_without_files(
-            context, work, *(tuple(rule.describe_left_out_candidates(work.result, ())) or ("Nobody wrote anything.",))
+            context, work, *(tuple(rule.describe_left_out_candidates(work.result, ())) or ("No seat wrote any files.",))
         )
     if len(work.candidates) == 1:
         how = "same" if _is_written_by_several(work.candidates[0], work.result) else "alone"
@@ -98,7 +98,7 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     answer = await context.table.gate(gate)
     chosen = next((candidate for candidate in work.candidates if candidate.seat == answer), None)
     if chosen is None:
-        return _end_without_files(context, work, "The seats do not agree, and no files were taken.")
+        return _end_without_files(context, work, "The seats do not agree, and no files were chosen.")
     return _end_with_base(context, work, chosen, _unspliced(chosen), "chosen", context.table.answer_text(gate.id))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.ruling import rule_by_judge as ruling_of
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names, pluralize
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.meetings.stages.context import StageContext
 
@@ -68,7 +68,7 @@ class JudgeResult(msgspec.Struct, frozen=True):
     def hidden_options_notice(self) -> str:
         """A sentence on how many open points the person is not shown; empty if none."""
         more = len(self.options) - MAX_OPTIONS_SHOWN
-        return f"{more} more of what it calls open {'is' if more == 1 else 'are'} on the record." if more > 0 else ""
+        return f"{pluralize(more, 'more open point')} can be read in the record." if more > 0 else ""
 
     @property
     def verdict_clause(self) -> str:
@@ -129,7 +129,7 @@ def _judge_notices(context: StageContext, judge: str, authors: Sequence[str], fa
         others = [seat for seat in _possible_judges(context) if seat not in authors]
         why = "because no other judge answered" if others else "because no other seat can judge"
         why = "because you named it as judge" if judge == context.stage.judge else why
-        whose = "its own words among the others', unsigned" if len(authors) > 1 else "nothing but its own words"
+        whose = "its own answer together with the others', unsigned" if len(authors) > 1 else "only its own answer"
         said.append(f"{judge} judged {whose}, {why}.")
     return tuple(said)
 

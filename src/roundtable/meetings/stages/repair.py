@@ -36,7 +36,7 @@ async def ask_for_repair_of_findings(
     """Fix these findings, as far as they are located in the project."""
     locations = {finding.id: _find_chunk(finding.place, chunks) for finding in critical}
     nowhere = {
-        id: FindingRepair(fixed=False, why="it names no file of the project.")
+        id: FindingRepair(fixed=False, why="the finding names no file of the project.")
         for id, home in locations.items()
         if home is None
     }
@@ -79,14 +79,14 @@ async def _fix_chunk(
     held = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))
     move = held.move_of(seat)
     if move is None:
-        return _leave_findings(state, chunk_findings, "the seat that was asked did not answer.")
+        return _leave_findings(state, chunk_findings, "the seat that should fix it did not answer.")
     drafted = await do_step_or_end_meeting(
         context.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
     )
     if drafted.refused:
         return _leave_findings(state, chunk_findings, drafted.refused[0].sentence)
     if drafted.draft in ("", state.draft):
-        return _leave_findings(state, chunk_findings, "the seat that was asked changed nothing.")
+        return _leave_findings(state, chunk_findings, "the seat that should fix it changed nothing.")
     state, broken = await _rehearse_fix(context, name, drafted.draft, state)
     if broken:
         return _leave_findings(

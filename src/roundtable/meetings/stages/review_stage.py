@@ -171,8 +171,8 @@ async def _verify_fixes(
     ]
     again = await _run_proofs(context, rounds, mending.draft, "proofs-after") if claimed else ()
     proven = {
-        FindingStatus.REPRODUCED: FindingRepair(fixed=False, why="a program still shows it."),
-        FindingStatus.REFUTED: FindingRepair(fixed=True, why="the program that proved it no longer finds it."),
+        FindingStatus.REPRODUCED: FindingRepair(fixed=False, why="a program still reproduces it."),
+        FindingStatus.REFUTED: FindingRepair(fixed=True, why="the program that proved it no longer reproduces it."),
     }
     after = weigh_findings_by_proof([finding_as_proven(finding) for finding in claimed], again)
     return {finding.finding.id: proven[finding.standing] for finding in after if finding.standing in proven}

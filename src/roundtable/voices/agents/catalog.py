@@ -209,7 +209,7 @@ def parse_agent_cli(name: str, data: Mapping[str, Any], where: str = "") -> Agen
     where = where or f"agents.{name}"
     agent = convert_toml_table(Agent, {**data, "name": name}, where)
     if agent.concurrency < 1:
-        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove it to use 4.")
+        raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove `concurrency` to use the default, 4.")
     return agent
 
 
@@ -232,6 +232,8 @@ def merge_agent_cli_catalog(own: Mapping[str, Mapping[str, Any]], where: str = "
         known: dict[str, Any] = msgspec.to_builtins(agents[name]) if name in agents else {}
         if not known and "argv" not in data:
             near = did_you_mean_text(name, agents)
-            raise ConfigError(f"{where}agents.{name}: there is no such agent.{near}", f"Known: {', '.join(agents)}.")
+            raise ConfigError(
+                f"{where}agents.{name}: there is no agent called `{name}`.{near}", f"Known agents: {', '.join(agents)}."
+            )
         agents[name] = parse_agent_cli(name, {**known, **data}, f"{where}agents.{name}")
     return agents

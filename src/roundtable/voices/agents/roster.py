@@ -36,7 +36,7 @@ class AgentVoices:
         agent = self._agents.get(name)
         if agent is None:
             message = f"There is no agent called `{name}`.{did_you_mean_text(name, self._agents)}"
-            return Fault.of(FaultKind.MISSING, message, help=f"Known: {', '.join(self._agents)}.")
+            return Fault.of(FaultKind.MISSING, message, help=f"Known agents: {', '.join(self._agents)}.")
         if kind == "acp" and agent.acp is None:
             names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)
             message = f"The agent `{name}` has no settings for the Agent Client Protocol."

@@ -61,7 +61,7 @@ class AnthropicDialect(Dialect):
 
     def _constrain_reply(self, schema: dict[str, Any], name: str) -> RequestBody:
         if self.held_by == "tool":
-            tool = {"name": name, "description": "Hand in the reply.", "input_schema": schema}
+            tool = {"name": name, "description": "Submit the reply.", "input_schema": schema}
             return {"tools": [tool], "tool_choice": {"type": "tool", "name": name}}
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 

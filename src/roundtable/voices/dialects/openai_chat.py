@@ -52,7 +52,7 @@ class OpenAIChatDialect(Dialect):
 
     def _constrain_reply(self, schema: dict[str, Any], name: str) -> RequestBody:
         if self.held_by == "tool":
-            function = {"name": name, "description": "Hand in the reply.", "parameters": schema}
+            function = {"name": name, "description": "Submit the reply.", "parameters": schema}
             return {
                 "tools": [{"type": "function", "function": function}],
                 "tool_choice": {"type": "function", "function": {"name": name}},

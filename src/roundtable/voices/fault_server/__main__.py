@@ -19,13 +19,15 @@ async def _serve_until_stopped(options: argparse.Namespace) -> None:
 
 def _run_fault_server() -> None:
     """Serve until stopped."""
-    parser = argparse.ArgumentParser(description="A local server of four model dialects that fails as asked.")
+    parser = argparse.ArgumentParser(
+        description="Serve the four model APIs on this machine, with the faults that are requested."
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before the first word")
-    parser.add_argument("--rate", type=float, default=0.0, help="tokens per second; 0 is as fast as it goes")
-    parser.add_argument("--tokens", type=int, default=0, help="tokens of an answer; 0 says the text once")
+    parser.add_argument("--rate", type=float, default=0.0, help="tokens per second; 0 for no limit")
+    parser.add_argument("--tokens", type=int, default=0, help="tokens in an answer; 0 sends the text once")
     parser.add_argument("--text", default=DEFAULT_ANSWER_TEXT)
-    parser.add_argument("--behave", default="", choices=["", *BEHAVIOURS], help="what every request gets")
+    parser.add_argument("--behave", default="", choices=["", *BEHAVIOURS], help="behaviour for every request")
     parser.add_argument("--target", default="written-by-the-model.txt", help="the file that `write` tries to write")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve_until_stopped(parser.parse_args()))

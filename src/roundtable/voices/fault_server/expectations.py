@@ -35,18 +35,18 @@ class FaultExpectation:
         if isinstance(end, Reply):
             return "" if self.answer else "counted as an answer"
         if end.kind not in (self.kinds | self.by_agents if agent else self.kinds):
-            return f"told as {end.kind}: {end.message}"
+            return f"reported as {end.kind}: {end.message}"
         if secret and (secret in end.message or secret in end.help):
-            return "the key is in the message"
+            return "the message contains the key"
         if not end.message or not end.help:
-            return "nobody is told what happened or what to do"
+            return "the message does not say what happened or what to do"
         return "" if agent else self._about_retries(end)
 
     def _about_retries(self, fault: Fault) -> str:
         if self.retryable is not None and fault.retryable is not self.retryable:
-            return "said to be worth a retry" if fault.retryable else "said not to be worth a retry"
+            return "marked as retryable" if fault.retryable else "marked as not retryable"
         if self.retry_after and fault.retry_after != self.retry_after:
-            return f"to be asked again after {fault.retry_after:g} s, not the {self.retry_after:g} s it said"
+            return f"retried after {fault.retry_after:g} s instead of the requested {self.retry_after:g} s"
         return ""
 
 

@@ -50,7 +50,7 @@ def test_a_persons_settings_override_the_catalog() -> None:
 MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
     ({"cluade": {"command": "x"}}, "Did you mean `claude`?", "Known agents: agy, claude"),
     ({"claude": {"commands": "x"}}, "commands", "command"),
-    ({"claude": {"concurrency": 0}}, "concurrency", "Remove it"),
+    ({"claude": {"concurrency": 0}}, "concurrency", "Remove `concurrency`"),
     ({"sixth": {**WHOLE, "reads": [{"when": {}, "sayz": "x"}]}}, "sayz", "says"),
 ]
 

@@ -147,10 +147,10 @@ async def _show(desk: Roundtable, session: str, fd: int) -> int:
     display = JsonLines(OutputQueue(fd))
     told = 0
     async for item in desk.sessions.watch(session, here=True):
-        display.take(item)
+        display.show(item)
         told += isinstance(item, Delta)
-        if display.outlet.behind:
-            await display.outlet.drained()
+        if display.outlet.is_behind:
+            await display.outlet.wait_until_drained()
     return told
 
 

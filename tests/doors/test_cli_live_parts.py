@@ -50,8 +50,8 @@ async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
     outlet = OutputQueue(writing)
     sent = b"x" * 300_000
     outlet.put(sent)
-    assert outlet.behind
-    draining = asyncio.create_task(outlet.drained())
+    assert outlet.is_behind
+    draining = asyncio.create_task(outlet.wait_until_drained())
     got = b""
     while len(got) < len(sent):
         with contextlib.suppress(BlockingIOError):
@@ -59,7 +59,7 @@ async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
         await asyncio.sleep(0)
     await draining
     assert got == sent
-    assert not outlet.behind
+    assert not outlet.is_behind
     os.close(reading)
     with pytest.raises(BrokenPipeError):
         outlet.put(b"y")

@@ -128,10 +128,10 @@ class HunkPrompt:
 
     def __init__(self, console: Console, read: ReadLine, check: CheckChoice) -> None:
         self._console = console
-        self._read = read
-        self._check = check
-        self._parley: HunkApproval | None = None
-        self._own: dict[Hunk, str] = {}
+        self._read_line = read
+        self._check_choice = check
+        self._approval: HunkApproval | None = None
+        self._edited_texts: dict[Hunk, str] = {}
 
     async def approve(self, session: Session, gate: Gate) -> ApprovalAnswer | None:
         """Ask about the newest plan; None if the person left without an answer."""
@@ -139,136 +139,136 @@ class HunkPrompt:
         if draft_and_plan is None:
             return ApprovalAnswer(NONE)
         draft, plan = draft_and_plan
-        self._parley = HunkApproval(plan, self._parley.verdicts if self._parley else None)
-        self._tell(
+        self._approval = HunkApproval(plan, self._approval.verdicts if self._approval else None)
+        self._print_line(
             f"Keys: {', '.join(f'{key} {meaning}' for key, meaning in HUNK_KEYS.items())}. {LEAVE_HINT}", DIM_STYLE
         )
         try:
-            return await self._through(self._parley, ReviewedPlan(session, draft), ASK in gate.options)
+            return await self._review_hunks(self._approval, ReviewedPlan(session, draft), ASK in gate.options)
         except _TerminalClosed:
             return None
 
-    async def _through(self, parley: HunkApproval, plan: ReviewedPlan, may_ask: bool) -> ApprovalAnswer:
+    async def _review_hunks(self, approval: HunkApproval, plan: ReviewedPlan, may_ask: bool) -> ApprovalAnswer:
         while True:
-            while (hunk := parley.current) is not None:
-                if parley.shows_provenance:
+            while (hunk := approval.current) is not None:
+                if approval.shows_provenance:
                     self._show_provenance(hunk, plan)
                 else:
-                    self._show(parley, hunk, plan)
+                    self._show_hunk(approval, hunk, plan)
                 unavailable = {
                     "" if may_ask else "t",
                     "" if hunk.is_text else "e",
-                    "" if parley.can_undo else "u",
+                    "" if approval.can_undo else "u",
                 }
-                position = sanitize_line(_describe_position(parley, hunk))
-                match await self._key(
+                position = sanitize_line(_describe_position(approval, hunk))
+                match await self._read_key(
                     f"{position}. Approve this hunk?",
                     {key: HUNK_KEYS[key] for key in HUNK_KEYS if key not in unavailable},
                 ):
                     case "q":
                         return ApprovalAnswer(NONE)
                     case "t":
-                        return parley.ask_table(await self._line("Your question about this hunk: "))
+                        return approval.ask_table(await self._prompt_line("Your question about this hunk: "))
                     case "e":
-                        await self._edit(parley, hunk, plan.draft)
+                        await self._edit_hunk(approval, hunk, plan.draft)
                     case key:
-                        parley.press(key)
-            self._sum_up(parley)
-            match await self._last_key(parley):
+                        approval.press(key)
+            self._show_summary(approval)
+            match await self._read_final_key(approval):
                 case "y":
-                    return parley.answer()
+                    return approval.answer()
                 case "q":
                     return ApprovalAnswer(NONE)
                 case "u":
-                    parley.press("u")
+                    approval.press("u")
                 case _:
-                    parley.restart()
+                    approval.restart()
 
     async def confirm(self, phrase: str) -> ApprovalAnswer | None:
         """Ask for the phrase that confirms a permanent loss; None if the person left without an answer."""
-        while typed := await self._read(
+        while typed := await self._read_line(
             f"Type `{sanitize_line(phrase)}` to continue, or press Enter to write nothing: "
         ):
             if typed == phrase:
                 return ApprovalAnswer(CONFIRM, typed)
-            self._tell("The phrase does not match.", WARNING_STYLE)
+            self._print_line("The phrase does not match.", WARNING_STYLE)
         return None if typed is None else ApprovalAnswer(NO)
 
     # --- what is shown ---------------------------------------------------------------------------
 
-    def _show(self, parley: HunkApproval, hunk: Hunk, plan: ReviewedPlan) -> None:
-        self._tell("")
-        self._tell(_describe_position(parley, hunk), SYSTEM_STYLE)
+    def _show_hunk(self, approval: HunkApproval, hunk: Hunk, plan: ReviewedPlan) -> None:
+        self._print_line("")
+        self._print_line(_describe_position(approval, hunk), SYSTEM_STYLE)
         authors = trace_draft_authors(plan.session, plan.draft)
         origin = describe_hunk_provenance(plan.session, HunkHistory(hunk, authors.of(hunk.path)))
-        self._tell(origin[:1].upper() + origin[1:], WARNING_STYLE if hunk.id in parley.planned.unasked else DIM_STYLE)
+        self._print_line(
+            origin[:1].upper() + origin[1:], WARNING_STYLE if hunk.id in approval.planned.unasked else DIM_STYLE
+        )
         self._console.print(_render_hunk(hunk, self._console))
 
     def _show_provenance(self, hunk: Hunk, plan: ReviewedPlan) -> None:
         for line in render_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft)):
-            self._tell(f"  {line}", DIM_STYLE)
+            self._print_line(f"  {line}", DIM_STYLE)
 
-    def _sum_up(self, parley: HunkApproval) -> None:
-        self._tell("")
-        files = pluralize(len({taken.path for taken in parley.taken}), "file")
-        rewritten = f", {len(parley.rewritten)} edited by you" if parley.rewritten else ""
-        self._tell(
-            f"Approved: {len(parley.taken)} of {pluralize(len(parley.planned.hunks), 'hunk')} in {files}{rewritten}.",
-            SYSTEM_STYLE,
-        )
-        if parley.left_out:
-            self._tell(f"Rejected: {', '.join(hunk.id for hunk in parley.left_out)}.")
+    def _show_summary(self, approval: HunkApproval) -> None:
+        self._print_line("")
+        approved = f"{len(approval.taken)} of {pluralize(len(approval.planned.hunks), 'hunk')}"
+        files = pluralize(len({hunk.path for hunk in approval.taken}), "file")
+        rewritten = f", {len(approval.rewritten)} edited by you" if approval.rewritten else ""
+        self._print_line(f"Approved: {approved} in {files}{rewritten}.", SYSTEM_STYLE)
+        if approval.left_out:
+            self._print_line(f"Rejected: {', '.join(hunk.id for hunk in approval.left_out)}.")
 
-    def _tell(self, line: str, style: str = "") -> None:
+    def _print_line(self, line: str, style: str = "") -> None:
         self._console.print(Text(sanitize_line(line) if line.strip() == line else f"  {sanitize_line(line)}", style))
 
     # --- what is asked ---------------------------------------------------------------------------
 
-    async def _last_key(self, parley: HunkApproval) -> str:
-        if parley.taken:
-            return await self._key("Write the approved hunks?", FINAL_KEYS)
-        return await self._key(
+    async def _read_final_key(self, approval: HunkApproval) -> str:
+        if approval.taken:
+            return await self._read_key("Write the approved hunks?", FINAL_KEYS)
+        return await self._read_key(
             "No hunk is approved. Quit without writing?",
             {key: meaning for key, meaning in FINAL_KEYS.items() if key != "y"},
         )
 
-    async def _key(self, question: str, keys: Mapping[str, str]) -> str:
+    async def _read_key(self, question: str, keys: Mapping[str, str]) -> str:
         """Ask for a key or its word; other input lists the keys. Without an `n`, a no quits."""
         while True:
-            typed = (await self._line(f"{question} [{', '.join(keys)}; ? for help]: ")).casefold()
+            typed = (await self._prompt_line(f"{question} [{', '.join(keys)}; ? for help]: ")).casefold()
             key = KEY_WORDS.get(typed, typed)
             key = "q" if key == "n" and key not in keys and "y" in keys else key
             if key in keys:
                 return key
             if typed not in ("", "?"):
-                self._tell(f"Invalid key: {typed}.", WARNING_STYLE)
+                self._print_line(f"Invalid key: {typed}.", WARNING_STYLE)
             for key, meaning in keys.items():
-                self._tell(f"  {key}: {meaning}", DIM_STYLE)
+                self._print_line(f"  {key}: {meaning}", DIM_STYLE)
 
-    async def _line(self, prompt: str) -> str:
-        typed = await self._read(prompt)
+    async def _prompt_line(self, prompt: str) -> str:
+        typed = await self._read_line(prompt)
         if typed is None:
             raise _TerminalClosed
         return typed
 
-    async def _edit(self, parley: HunkApproval, hunk: Hunk, draft: Digest) -> None:
+    async def _edit_hunk(self, approval: HunkApproval, hunk: Hunk, draft: Digest) -> None:
         """Let the person edit the new lines of a hunk; unchanged or invalid text decides nothing."""
         text = "\n".join((*(line.removesuffix("\r") for line in hunk.after), "")).replace(f"\n{NO_NEWLINE_MARK}\n", "")
-        new_text = await self._edited(self._own.get(hunk, text), PurePosixPath(hunk.path).suffix)
+        new_text = await self._edit_text(self._edited_texts.get(hunk, text), PurePosixPath(hunk.path).suffix)
         if new_text is None or new_text == text:
-            self._own.pop(hunk, None)
-            self._tell("The hunk is unchanged.", DIM_STYLE)
+            self._edited_texts.pop(hunk, None)
+            self._print_line("The hunk is unchanged.", DIM_STYLE)
             return
-        self._own[hunk] = new_text
+        self._edited_texts[hunk] = new_text
         self._console.print(
             _render_hunk(msgspec.structs.replace(hunk, after=tuple(new_text.splitlines())), self._console)
         )
-        if problems := await self._check(draft, parley.choice_with(hunk, new_text)):
-            self._tell(f"{' '.join(problems)} Press e to continue editing.", WARNING_STYLE)
+        if problems := await self._check_choice(draft, approval.choice_with(hunk, new_text)):
+            self._print_line(f"{' '.join(problems)} Press e to continue editing.", WARNING_STYLE)
             return
-        parley.settle(new_text)
+        approval.settle(new_text)
 
-    async def _edited(self, text: str, suffix: str) -> str | None:
+    async def _edit_text(self, text: str, suffix: str) -> str | None:
         """Edit a text in the person's editor; None if that failed."""
         command = next(
             (os.environ[variable] for variable in EDITOR_VARIABLES if os.environ.get(variable)), DEFAULT_EDITOR
@@ -281,14 +281,16 @@ class HunkPrompt:
                 code = await process.wait()
                 new_text = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
             except (OSError, ValueError) as error:
-                self._tell(f"The editor {command} cannot be started ({error}). Set the EDITOR variable.", WARNING_STYLE)
+                self._print_line(
+                    f"The editor {command} cannot be started ({error}). Set the EDITOR variable.", WARNING_STYLE
+                )
                 return None
         return None if code else new_text
 
 
-def _describe_position(parley: HunkApproval, hunk: Hunk) -> str:
+def _describe_position(approval: HunkApproval, hunk: Hunk) -> str:
     """Describe the position of a hunk in the plan; printed before it and again with the question."""
-    hunks = parley.planned.hunks
+    hunks = approval.planned.hunks
     file_hunks = [candidate for candidate in hunks if candidate.path == hunk.path]
     place = "" if hunk.whole else f"hunk {file_hunks.index(hunk) + 1} of {len(file_hunks)}, "
     return f"{hunks.index(hunk) + 1} of {len(hunks)} · {hunk.path}: {place}{describe_hunk_place(hunk)}"

@@ -71,9 +71,9 @@ async def _ask_judge(
     desk: Roundtable, about: Session, question: str, exchanges: list[ChatExchange], *, as_json: bool
 ) -> int:
     state = await desk.sessions.get(await desk.meetings.ask_judge(about, question, exchanges))
-    show: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
-    keeper = GatePrompt(desk, state, show, asks=False, colors=False)
-    if await SessionRun(desk, state.id, state.charter.slug, show, keeper).hold() is not None:
+    display: Display = JsonLines(OutputQueue()) if as_json else ChatDisplay(OutputQueue())
+    gate_prompt = GatePrompt(desk, state, display, asks=False, colors=False)
+    if await SessionRun(desk, state.id, state.charter.slug, display, gate_prompt).wait_for_end() is not None:
         print_note("Stopped.")
         return EXIT_INTERRUPTED
     ended = await desk.sessions.get(state.id)
@@ -92,14 +92,14 @@ class ChatDisplay:
         self._call: str = ""
         self._length: int = 0
 
-    def take(self, item: Recorded | Delta) -> None:
+    def show(self, item: Recorded | Delta) -> None:
         """Write new text; a retried call begins on a new line."""
         if isinstance(item, Delta):
             self._write_delta(item)
         elif isinstance(item.event, MoveMade):
             self.outlet.write("\n" if self._length else f"{sanitize_text(item.event.text.strip())}\n")
         elif isinstance(item.event, SeatMissed):
-            self.tell([LiveLine(live_fault_line(item.event.fault), "fault", item.event.seat)])
+            self.print_lines([LiveLine(live_fault_line(item.event.fault), "fault", item.event.seat)])
 
     def _write_delta(self, delta: Delta) -> None:
         if delta.call != self._call:
@@ -109,7 +109,7 @@ class ChatDisplay:
         self._length += len(new)
         self.outlet.write(sanitize_text(new))
 
-    def tell(self, lines: Iterable[LiveLine]) -> None:
+    def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Print lines that are not part of the reply."""
         self.outlet.write(live_lines_as_text(lines))
 

@@ -21,11 +21,11 @@ class Display(Protocol):
 
     outlet: OutputQueue
 
-    def take(self, item: Recorded | Delta) -> None:
+    def show(self, item: Recorded | Delta) -> None:
         """Display one event or text delta."""
         ...
 
-    def tell(self, lines: Iterable[LiveLine]) -> None:
+    def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Print lines that are not events."""
         ...
 
@@ -54,22 +54,22 @@ class OutputMode(msgspec.Struct, frozen=True):
             raise UsageError("--json and --plain cannot be combined.", "Give only one of them.")
 
     @property
-    def live(self) -> bool:
+    def has_live_panels(self) -> bool:
         """Whether live panels can be drawn."""
         return not (self.json or self.plain) and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
-    def asks(self, headless: bool = False) -> bool:
+    def can_ask(self, headless: bool = False) -> bool:
         """Whether a person can be asked at this terminal."""
         unattended = headless or self.json or os.environ.get("CI", "").lower() in ("1", "true", "yes")
         return not unattended and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def create_terminal_display(manner: OutputMode, view: SessionView) -> Display:
+def create_terminal_display(output_mode: OutputMode, view: SessionView) -> Display:
     """Create the display for a session; panels open at event `live_from`, events up to `brief_until` are abridged."""
     outlet = OutputQueue()
-    if manner.json:
+    if output_mode.json:
         return JsonLines(outlet)
-    if not manner.live:
+    if not output_mode.has_live_panels:
         return PlainLines(outlet, view)
     from roundtable.doors.cli.panels import LivePanels
 
@@ -82,11 +82,11 @@ class JsonLines:
     def __init__(self, outlet: OutputQueue) -> None:
         self.outlet = outlet
 
-    def take(self, item: Recorded | Delta) -> None:
+    def show(self, item: Recorded | Delta) -> None:
         """Print one line."""
         self.outlet.put(encode_event_envelope(item) + b"\n")
 
-    def tell(self, lines: Iterable[LiveLine]) -> None:
+    def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Do nothing: this output is for programs."""
 
     def suspend(self) -> None:
@@ -105,20 +105,20 @@ class PlainLines:
     def __init__(self, outlet: OutputQueue, view: SessionView) -> None:
         self.outlet = outlet
         self._brief_until = view.brief_until
-        self._teller = EventNarrator(view.charter)
+        self._narrator = EventNarrator(view.charter)
 
-    def take(self, item: Recorded | Delta) -> None:
+    def show(self, item: Recorded | Delta) -> None:
         """Print the lines of one event, or the output of a running step."""
         if isinstance(item, Recorded):
-            self.tell(
+            self.print_lines(
                 live_earlier_event_lines(item.event)
                 if item.seq <= self._brief_until
-                else self._teller.facts(item.event)
+                else self._narrator.facts(item.event)
             )
         elif not item.seat:
-            self.tell([LiveLine(line, "dim", indent=2) for line in item.text.splitlines()])
+            self.print_lines([LiveLine(line, "dim", indent=2) for line in item.text.splitlines()])
 
-    def tell(self, lines: Iterable[LiveLine]) -> None:
+    def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Print lines at once."""
         if text := live_lines_as_text(lines):
             self.outlet.write(text)

@@ -34,7 +34,7 @@ FAULT_CHECK_FAILED = 1
 
 def _run_fault_check(as_json: bool) -> int:
     """Check how every voice reports failures and print the results; returns the exit code."""
-    report = run_command_at_desk(_check)
+    report = run_command_at_desk(_check_faults)
     if as_json:
         print_json(report)
     else:
@@ -42,7 +42,7 @@ def _run_fault_check(as_json: bool) -> int:
     return 0 if report.ok else FAULT_CHECK_FAILED
 
 
-async def _check(desk: Roundtable) -> FaultReport:
+async def _check_faults(desk: Roundtable) -> FaultReport:
     print_note("Testing how every kind of voice reports the failures that a local server simulates.")
     if agents := desk.setup.list_agents_to_check():
         print_note(f"Agents take one or two minutes each: {', '.join(agents)}.")
@@ -155,12 +155,12 @@ def _render_doctor_report(report: DoctorReport) -> list[str]:
         f"  python {report.python} on {report.platform}; extras: {extras}",
         f"  models: {', '.join(f'{name} ({state})' for name, state in report.models.items()) or 'none'}",
         *(f"→ {sanitize_line(advice)}" for advice in report.advice),
-        _verdict(report),
+        _summary_line(report),
     ]
     return lines
 
 
-def _verdict(report: DoctorReport) -> str:
+def _summary_line(report: DoctorReport) -> str:
     if not report.ok:
         return "Problems found."
     if report.deep:

@@ -57,7 +57,7 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
 
     if output == "-":
         raise UsageError("Files cannot be written to standard output.", PRINT_INSTEAD_HELP)
-    name, texts = run_command_at_desk(lambda desk: _texts(desk, session, form, layout))
+    name, texts = run_command_at_desk(lambda desk: _render_files(desk, session, form, layout))
     file = name if layout else name + EXPORT_SUFFIXES[form]
     place = Path(output or file)
     if layout is None:
@@ -67,7 +67,7 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
         click.echo(path)
 
 
-async def _texts(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
+async def _render_files(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
     """What the session is called, and the files of the layout; the one text of a format has no name yet."""
 
     id = await desk.sessions.find(address)

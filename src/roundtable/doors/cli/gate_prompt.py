@@ -75,24 +75,24 @@ class GatePrompt:
         self._known = state.seq
         self._left_open: Gate | None = None
         self._display = display
-        self._asks = asks
+        self._can_ask = asks
         self._colors = colors
-        self._approving: HunkPrompt | None = None
+        self._hunk_prompt: HunkPrompt | None = None
         self._asking: tuple[str, asyncio.Task[None]] | None = None
         self.give_up: Callable[[], None] = lambda: None
 
-    async def see(self, recorded: Recorded) -> None:
+    async def handle_event(self, recorded: Recorded) -> None:
         """Handle one recorded event."""
         event = recorded.event
         if isinstance(event, GateOpened) and self._is_answered_here(event.gate):
-            if not self._asks:
+            if not self._can_ask:
                 await self._answer(event.gate.id, event.gate.default, by_default=True)
             elif recorded.seq > self._known:
                 self._start_asking(event.gate)
             else:
                 self._left_open = event.gate
         elif isinstance(event, RunStarted) and recorded.seq > self._known and self._left_open is not None:
-            self._display.tell([*await self._gate_subject(self._left_open), *live_gate_lines(self._left_open)])
+            self._display.print_lines([*await self._gate_subject(self._left_open), *live_gate_lines(self._left_open)])
             self._start_asking(self._left_open)
 
     async def _gate_subject(self, gate: Gate) -> list[LiveLine]:
@@ -104,7 +104,7 @@ class GatePrompt:
         )
         return [LiveLine(line, "dim") for part in results for line in render_step_result_lines(part)]
 
-    async def make_way(self, event: Event) -> None:
+    async def close_answered(self, event: Event) -> None:
         """Stop asking at a gate that has been answered, before the answer is displayed."""
         if isinstance(event, GateAnswered):
             self._settled.add(event.gate)
@@ -131,20 +131,20 @@ class GatePrompt:
     async def _ask(self, gate: Gate) -> None:
         if not (is_approval_gate(gate) or is_confirmation_gate(gate)):
             return await self._ask_for_option(gate)
-        answer = await self._ask_to_write(gate)
+        answer = await self._ask_for_approval(gate)
         if answer is None:
             return self.give_up()
         await self._answer(gate.id, *answer)
 
-    async def _ask_to_write(self, gate: Gate) -> ApprovalAnswer | None:
+    async def _ask_for_approval(self, gate: Gate) -> ApprovalAnswer | None:
         """Have a plan approved hunk by hunk, or an irreversible deletion confirmed with its phrase."""
-        approving = self._approving = self._approving or self._at_terminal()
+        hunk_prompt = self._hunk_prompt = self._hunk_prompt or self._create_hunk_prompt()
         state = await self._desk.sessions.get(self._session)
         if is_approval_gate(gate):
-            return await approving.approve(state, gate)
-        return await approving.confirm(confirmation_phrase(state))
+            return await hunk_prompt.approve(state, gate)
+        return await hunk_prompt.confirm(confirmation_phrase(state))
 
-    def _at_terminal(self) -> HunkPrompt:
+    def _create_hunk_prompt(self) -> HunkPrompt:
         from rich.console import Console
 
         from roundtable.doors.cli.approval_prompt import HunkPrompt
@@ -161,7 +161,7 @@ class GatePrompt:
 
     async def _read_line(self, prompt: str) -> str | None:
         """Read a line after everything displayed so far has been written."""
-        await self._display.outlet.drained()
+        await self._display.outlet.wait_until_drained()
         return await read_terminal_line(prompt)
 
     async def _ask_for_option(self, gate: Gate) -> None:
@@ -176,13 +176,13 @@ class GatePrompt:
                 break
             problem = f"Invalid option: {line}." if line else "Choose an option; Ctrl-C leaves the gate open."
             notes = [] if line == "?" else [LiveLine(problem, "fault")]
-            self._display.tell([*notes, *live_gate_lines(gate)[1:]])
-        text = await self._text_for_option(gate, option, reason)
+            self._display.print_lines([*notes, *live_gate_lines(gate)[1:]])
+        text = await self._read_option_text(gate, option, reason)
         if text is None:
             return self.give_up()
         await self._answer(gate.id, option, text)
 
-    async def _text_for_option(self, gate: Gate, option: str, text: str) -> str | None:
+    async def _read_option_text(self, gate: Gate, option: str, text: str) -> str | None:
         """The text that some options need in addition; None if the person left."""
         if gate.is_back_answer(option):
             return await prompt_rollback_stage(await self._desk.sessions.get(self._session), text, self._read_line)
@@ -200,7 +200,7 @@ class GatePrompt:
         try:
             await self._desk.gates.answer(self._session, gate, option, reason, by, source=source)
         except RoundtableError as error:  # another terminal answered first
-            self._display.tell([LiveLine(error.message, "dim")])
+            self._display.print_lines([LiveLine(error.message, "dim")])
 
     async def close(self) -> None:
         """Stop asking; raises the error of a question that failed."""

@@ -293,13 +293,13 @@ def apply_command(
     request = MeetingRequest(
         "", meeting="apply", settings=settings, answers=expand_all_option(answers, everything, dry_run), **options
     )
-    request.manner.check()
+    request.output_mode.check()
     return run_command_at_session_desk(
-        lambda desk: _meant(desk, session), lambda desk, chosen: _apply(desk, chosen, request)
+        lambda desk: _find_session_id(desk, session), lambda desk, chosen: _apply(desk, chosen, request)
     )
 
 
-async def _meant(desk: Roundtable, address: str) -> str:
+async def _find_session_id(desk: Roundtable, address: str) -> str:
     return await desk.sessions.find(address) if address else (await desk.meetings.find_session_to_apply("")).id
 
 

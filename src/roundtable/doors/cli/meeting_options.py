@@ -1,15 +1,15 @@
 """Options of meetings, declared once for every command that holds one.
 
 A command takes `@meeting_options` with the gates of its meeting, adds the few options of its own, and hands everything
-to `hold_meeting`:
+to `run_meeting_command`:
 
     @click.command(cls=SectionCommand)
     @question_argument()
     @section_option(MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True)
     @meeting_options("decree")
-    def ask(question: str, follow_up: bool, **given: Any) -> int:
+    def ask_command(question: str, follow_up: bool, **options: Any) -> int:
         settings = {"follow_up": follow_up}
-        return hold_meeting(MeetingRequest(question, meeting="second-opinion", settings=settings, **given))
+        return run_meeting_command(MeetingRequest(question, meeting="second-opinion", settings=settings, **options))
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ class MeetingRequest(msgspec.Struct, frozen=True):
     strict: bool = False
 
     @property
-    def manner(self) -> OutputMode:
+    def output_mode(self) -> OutputMode:
         """How to display the meeting."""
         return OutputMode(self.as_json, self.plain)
 
     @property
-    def alone(self) -> bool:
+    def unattended(self) -> bool:
         """Whether gates must take their default because nobody can be asked."""
-        return not self.manner.asks(self.headless)
+        return not self.output_mode.can_ask(self.headless)
 
 
 def question_argument(called: str = "question") -> Callable[[F], F]:

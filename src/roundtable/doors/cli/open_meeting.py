@@ -112,17 +112,19 @@ def run_prepared_meeting_command(
     request: MeetingRequest, prepare: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
 ) -> int:
     """Hold a meeting whose request is completed at the desk, in another workspace if one is given."""
-    request.manner.check()
-    return run_command_at_desk(lambda desk: _hold(desk, prepare(desk)), workspace=workspace)
+    request.output_mode.check()
+    return run_command_at_desk(lambda desk: _open_or_continue(desk, prepare(desk)), workspace=workspace)
 
 
-async def _hold(desk: Roundtable, request: MeetingRequest) -> int:
+async def _open_or_continue(desk: Roundtable, request: MeetingRequest) -> int:
     if request.quote:
-        return await _quote(desk, request)
+        return await _quote_meeting(desk, request)
     state = await _find_unfinished_session(desk, request) if request.name else None
     if state is None:
-        return await open_and_show_session(desk, await _agenda(desk, request), request)
-    return await run_and_show_session(desk, state, request.manner, headless=request.headless, strict=request.strict)
+        return await open_and_show_session(desk, await _build_agenda(desk, request), request)
+    return await run_and_show_session(
+        desk, state, request.output_mode, headless=request.headless, strict=request.strict
+    )
 
 
 async def open_and_show_session(desk: Roundtable, agenda: Agenda, request: MeetingRequest) -> int:
@@ -135,11 +137,13 @@ async def open_and_show_session(desk: Roundtable, agenda: Agenda, request: Meeti
     state = await desk.sessions.get(await desk.meetings.open(agenda))
     for line in state.charter.notices:
         print_note(line)
-    return await run_and_show_session(desk, state, request.manner, headless=request.headless, strict=request.strict)
+    return await run_and_show_session(
+        desk, state, request.output_mode, headless=request.headless, strict=request.strict
+    )
 
 
-async def _quote(desk: Roundtable, request: MeetingRequest) -> int:
-    _print_quote(await desk.meetings.quote(await _agenda(desk, request)), as_json=request.as_json)
+async def _quote_meeting(desk: Roundtable, request: MeetingRequest) -> int:
+    _print_quote(await desk.meetings.quote(await _build_agenda(desk, request)), as_json=request.as_json)
     return EXIT_OK
 
 
@@ -154,7 +158,7 @@ async def _confirm_cost(desk: Roundtable, agenda: Agenda, request: MeetingReques
     quoted = await desk.meetings.quote(agenda)
     for line in ([render_quote_for_terminal(quoted)] if watched else []) + list(quoted.notices):
         print_note(line)
-    if not watched or budget or request.alone:
+    if not watched or budget or request.unattended:
         return True
     answer = await read_terminal_line("Continue? [y/N] (--budget-usd USD skips this question): ")
     return (answer or "").casefold() in ("y", "yes")
@@ -181,7 +185,7 @@ async def _find_unfinished_session(desk: Roundtable, request: MeetingRequest) ->
     return state
 
 
-async def _agenda(desk: Roundtable, request: MeetingRequest) -> Agenda:
+async def _build_agenda(desk: Roundtable, request: MeetingRequest) -> Agenda:
     if not request.question:
         raise UsageError(
             f"The argument {request.called.upper()} is missing.",
@@ -200,18 +204,18 @@ def build_agenda_from_options(desk: Roundtable, request: MeetingRequest, seats: 
         meeting=request.meeting,
         options=request.options,
         settings=request.settings,
-        limits=_limits(desk.meetings.default_limits(request.meeting), request),
+        limits=_apply_limit_options(desk.meetings.default_limits(request.meeting), request),
         files=tuple(parse_path_option(path, desk.workspace) for path in request.files),
         folders=tuple(parse_path_option(path, desk.workspace) for path in request.folders),
         texts=request.texts,
         name=request.name,
         fresh=request.fresh,
-        headless=request.alone,
+        headless=request.unattended,
         answers=dict(parse_name_value_option(answer, "--answer", "GATE=OPTION") for answer in request.answers),
     )
 
 
-def _limits(limits: Limits, request: MeetingRequest) -> Limits:
+def _apply_limit_options(limits: Limits, request: MeetingRequest) -> Limits:
     names = ("seat_timeout", "round_deadline", "budget_usd", "budget_tokens", "max_tokens")
     changes: dict[str, Any] = {name: value for name in names if (value := getattr(request, name)) is not None}
     if request.quorum is not None:

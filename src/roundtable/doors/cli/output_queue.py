@@ -23,7 +23,7 @@ class OutputQueue:
         self._draining = asyncio.Lock()
 
     @property
-    def behind(self) -> bool:
+    def is_behind(self) -> bool:
         """Whether output is still queued."""
         return bool(self._waiting)
 
@@ -51,7 +51,7 @@ class OutputQueue:
         """Whether the output is a terminal."""
         return os.isatty(self._fd)
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until all output is written."""
         async with self._draining:  # an event loop accepts only one writer per descriptor
             while self._push():

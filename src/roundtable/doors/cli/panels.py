@@ -76,11 +76,11 @@ def assign_terminal_colors(seats: Iterable[Seat]) -> dict[str, str]:
     palette = list(SEAT_PALETTE)
     colors: dict[str, str] = {}
     for index, seat in enumerate(seats):
-        colors[seat.name] = _valid(seat.color) or _valid(seat.usual_color) or palette[index % len(palette)]
+        colors[seat.name] = _parse_color(seat.color) or _parse_color(seat.usual_color) or palette[index % len(palette)]
     return colors
 
 
-def _valid(color: str) -> str:
+def _parse_color(color: str) -> str:
     color = COLOR_ALIASES.get(color.lower(), color)
     try:
         return Color.parse(color).name if color else ""
@@ -95,7 +95,7 @@ class LivePanels:
         self.outlet = outlet
         self._view = view
         self._board = Board(view.charter, time.time)
-        self._teller = EventNarrator(view.charter)
+        self._narrator = EventNarrator(view.charter)
         self._colors = assign_terminal_colors(view.charter.seats)
         self._console = Console(
             file=cast("IO[str]", outlet), force_terminal=True, highlight=False, markup=False, emoji=False
@@ -109,7 +109,7 @@ class LivePanels:
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def take(self, item: Recorded | Delta) -> None:
+    def show(self, item: Recorded | Delta) -> None:
         """Display one event or text delta."""
         self._board.apply(item)
         self._dirty = True
@@ -119,13 +119,13 @@ class LivePanels:
         if item.seq >= self._view.live_from:
             self._start()
         if item.seq <= self._view.brief_until:
-            self.tell(live_earlier_event_lines(item.event))
+            self.print_lines(live_earlier_event_lines(item.event))
         elif isinstance(item.event, MoveMade):
             self._print_move(item.event)
         else:
-            self.tell(self._teller.facts(item.event))
+            self.print_lines(self._narrator.facts(item.event))
 
-    def tell(self, lines: Iterable[LiveLine]) -> None:
+    def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Print above the panels."""
         for line in lines:
             style = TONE_STYLES[line.tone]
@@ -138,7 +138,7 @@ class LivePanels:
         figures = (f"{format_count(usage.tokens)} tok", format_price(usage), format_seconds(move.timing.total))
         head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {live_round_label(move.round)} · {' · '.join(figures)}", "dim not bold")
-        parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._teller.move(move)]
+        parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._narrator.move(move)]
         self._print(head)
         self._print(Text("\n").join(parts), 2)
         self._print(Text())
@@ -173,9 +173,9 @@ class LivePanels:
     def _start(self) -> None:
         if self._live is not None or self._suspended or self._closed or self._board.ended:
             return
-        self._keys.quiet()
+        self._keys.disable_echo()
         self._live = Live(
-            self._picture(), console=self._console, auto_refresh=False, transient=True, redirect_stdout=False,
+            self._render_room(), console=self._console, auto_refresh=False, transient=True, redirect_stdout=False,
             redirect_stderr=False, vertical_overflow="crop",
         )  # fmt: skip
         self._live.start(refresh=True)
@@ -185,38 +185,38 @@ class LivePanels:
         if self._live is not None:
             self._live.stop()
             self._live = None
-            self._keys.restore()
+            self._keys.restore_echo()
 
     async def _tick(self) -> None:
         drawn = 0.0
         while True:
             await asyncio.sleep(REDRAW_SECONDS)
-            if self._live is None or self.outlet.behind:
+            if self._live is None or self.outlet.is_behind:
                 continue
             now = time.monotonic()
             if self._dirty or now - drawn >= IDLE_REDRAW_SECONDS:
                 self._dirty, drawn = False, now
-                self._live.update(self._picture(), refresh=True)
+                self._live.update(self._render_room(), refresh=True)
 
     # --- the picture -----------------------------------------------------------------------------
 
-    def _picture(self) -> RenderableType:
+    def _render_room(self) -> RenderableType:
         width, height = self._console.size
         seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
         step = self._step_lines(width)
-        columns, rows, tall = fit_panels_to_terminal(len(seats), width, height - len(step))
+        columns, rows, panel_height = fit_panels_to_terminal(len(seats), width, height - len(step))
         grid = Table.grid(expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1)
         now = time.time()
         inside = width // columns
-        panels = [self._panel(seat, inside, tall, now) for seat in seats]
+        panels = [self._panel(seat, inside, panel_height, now) for seat in seats]
         for row in range(rows):
             cells = panels[row * columns : (row + 1) * columns]
             grid.add_row(*cells, *[""] * (columns - len(cells)))
-        return Group(*self._head(width, now), *step, grid, self._foot(width))
+        return Group(*self._header_lines(width, now), *step, grid, self._footer(width))
 
-    def _panel(self, seat: SeatPanel, width: int, tall: int, now: float) -> Panel:
+    def _panel(self, seat: SeatPanel, width: int, panel_height: int, now: float) -> Panel:
         color = self._color(seat.name)
         quiet = seat.glyph != RESPONDING
         title = Text(no_wrap=True).append(f"{seat.glyph} ", Style.parse(GLYPH_STYLES[seat.glyph]))
@@ -227,16 +227,16 @@ class LivePanels:
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
         figures = f"{approximate}{format_count(seat.tokens)} tok · {seat.cost} · {format_seconds(seat.elapsed(now))}"
         return Panel(
-            self._words(seat, width - PANEL_BORDER * 2, tall - PANEL_BORDER),
+            self._reply_text(seat, width - PANEL_BORDER * 2, panel_height - PANEL_BORDER),
             title=title,
             title_align="left",
             subtitle=Text(figures, "dim"),
             subtitle_align="right",
             border_style=Style(color=color, dim=quiet),
-            height=tall,
+            height=panel_height,
         )
 
-    def _words(self, seat: SeatPanel, width: int, lines: int) -> Text:
+    def _reply_text(self, seat: SeatPanel, width: int, lines: int) -> Text:
         """The last lines of the reply, with a remark below them."""
         remark = Text(sanitize_text(seat.remark), "red" if seat.glyph == ERROR else "yellow") if seat.remark else None
         remark_lines = list(remark.wrap(self._console, max(1, width)))[:lines] if remark else []
@@ -248,7 +248,7 @@ class LivePanels:
         reply_lines = list(spoken.wrap(self._console, max(1, width)))[-room:] if room and spoken.plain else []
         return Text("\n").join([*reply_lines, *remark_lines])
 
-    def _head(self, width: int, now: float) -> Iterator[Text]:
+    def _header_lines(self, width: int, now: float) -> Iterator[Text]:
         board = self._board
         yield Text(sanitize_line(board.question, width - 1), "bold", no_wrap=True)
         stage = board.round.partition("/")[0]
@@ -276,7 +276,7 @@ class LivePanels:
             line.truncate(width - 1, overflow="ellipsis")
         return lines
 
-    def _foot(self, width: int) -> Text:
+    def _footer(self, width: int) -> Text:
         stops = "Ctrl-C stops; `roundtable resume` continues"
         keys = stops if self._view.own else "Ctrl-C stops watching; the session continues"
         address, gate = self._view.address, next(iter(self._board.gates), "")
@@ -306,7 +306,7 @@ class _Keys:
     def __init__(self) -> None:
         self._before: list[Any] | None = None
 
-    def quiet(self) -> None:
+    def disable_echo(self) -> None:
         """Stop the echo, unless in the background, where a change of the terminal would suspend the process."""
         with contextlib.suppress(termios.error, OSError, ValueError):
             fd = sys.stdin.fileno()
@@ -317,7 +317,7 @@ class _Keys:
             changed[3] &= ~termios.ECHO
             termios.tcsetattr(fd, termios.TCSANOW, changed)
 
-    def restore(self) -> None:
+    def restore_echo(self) -> None:
         """Restore the echo and discard what was typed meanwhile."""
         before, self._before = self._before, None
         if before is not None:

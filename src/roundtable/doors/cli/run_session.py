@@ -41,39 +41,41 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def run_and_show_session(
-    desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool = False, strict: bool
+    desk: Roundtable, state: Session, output_mode: OutputMode, *, headless: bool = False, strict: bool
 ) -> int:
     """Run or continue a session, display it and print its decision; returns the exit code."""
     address = await shortest_session_argument(desk, state.id, state.charter.slug)
     last_seq = state.seq if state.runs else 0
-    show = create_terminal_display(
-        manner, SessionView(state.charter, address, brief_until=last_seq, live_from=last_seq)
+    display = create_terminal_display(
+        output_mode, SessionView(state.charter, address, brief_until=last_seq, live_from=last_seq)
     )
-    keeper = GatePrompt(desk, state, show, asks=manner.asks(headless), colors=manner.live)
-    stop_reason = await SessionRun(desk, state.id, address, show, keeper).hold()
+    gate_prompt = GatePrompt(
+        desk, state, display, asks=output_mode.can_ask(headless), colors=output_mode.has_live_panels
+    )
+    stop_reason = await SessionRun(desk, state.id, address, display, gate_prompt).wait_for_end()
     if desk.sessions.folder.trouble:
         print_note(desk.sessions.folder.trouble)
     if stop_reason is not None:
         code = _print_stop_reason(stop_reason, address)
         _print_open_gate((await desk.sessions.get(state.id)).open_gates, address)
         return code
-    code = await print_decision(desk, state.id, show, address, strict=strict)
+    code = await print_decision(desk, state.id, display, address, strict=strict)
     for trouble in await desk.meetings.hook_problems():
         print_note(trouble)
     rolled_back = await continue_rollback_command(desk, await desk.sessions.get(state.id))
     return (
         code
         if rolled_back is None
-        else await run_and_show_session(desk, rolled_back, manner, headless=headless, strict=strict)
+        else await run_and_show_session(desk, rolled_back, output_mode, headless=headless, strict=strict)
     )
 
 
-async def print_decision(desk: Roundtable, session: str, show: Display, address: str, *, strict: bool) -> int:
+async def print_decision(desk: Roundtable, session: str, display: Display, address: str, *, strict: bool) -> int:
     """Print the decision of a session; returns the exit code."""
     ended = await desk.sessions.get(session)
     try:
-        show.tell(live_decision_lines(ended, address))
-        await show.outlet.drained()
+        display.print_lines(live_decision_lines(ended, address))
+        await display.outlet.wait_until_drained()
     except BrokenPipeError:
         discard_closed_stdout()
     return session_exit_code(ended, strict=strict)
@@ -102,35 +104,37 @@ def _print_open_gate(gates: Sequence[Gate], address: str) -> None:
 class SessionRun:
     """A run of a session and its display; when one of them ends, the other is ended too."""
 
-    def __init__(self, desk: Roundtable, session: str, address: str, show: Display, keeper: GatePrompt) -> None:
+    def __init__(self, desk: Roundtable, session: str, address: str, display: Display, gate_prompt: GatePrompt) -> None:
         self._address = address
         self._run = asyncio.create_task(desk.meetings.run(session))
-        self._follow = asyncio.create_task(display_session(desk.sessions.watch(session, here=True), show, keeper))
-        self._show = show
-        self._why: str | None = None
-        keeper.give_up = lambda: self._stop("unanswered")
+        self._follow = asyncio.create_task(
+            display_session(desk.sessions.watch(session, here=True), display, gate_prompt)
+        )
+        self._display = display
+        self._stop_reason: str | None = None
+        gate_prompt.give_up = lambda: self._stop("unanswered")
 
-    async def hold(self) -> str | None:
+    async def wait_for_end(self) -> str | None:
         """Wait for the end; returns a reason if the run was stopped before the meeting ended."""
         with handle_terminal_signals(lambda: self._stop("interrupted"), self._abandon):
             await asyncio.wait({self._run, self._follow}, return_when=asyncio.FIRST_COMPLETED)
             if self._follow.done() and self._follow.exception() is not None:
                 self._stop("unread")
             await asyncio.wait({self._run})
-            await asyncio.wait({self._follow}, timeout=self._grace())
+            await asyncio.wait({self._follow}, timeout=self._grace_seconds())
             self._follow.cancel()
             await asyncio.wait({self._follow})
         return self._result()
 
     def _stop(self, reason: str) -> None:
-        self._why = self._why or reason
+        self._stop_reason = self._stop_reason or reason
         (self._follow if self._run.done() else self._run).cancel()
 
     def _abandon(self) -> None:
-        self._show.close()
+        self._display.close()
         _print_stop_reason("interrupted", self._address)
 
-    def _grace(self) -> float | None:
+    def _grace_seconds(self) -> float | None:
         if self._run.cancelled():
             return DISPLAY_GRACE_SECONDS
         return None if self._run.exception() is None else FAILED_RUN_GRACE_SECONDS
@@ -146,31 +150,31 @@ class SessionRun:
             if not isinstance(error, BrokenPipeError):
                 problem = f"The output cannot be written: {error.strerror or error}."
                 raise UsageError(problem, f"Continue with `roundtable resume {self._address}`.") from None
-        return self._why
+        return self._stop_reason
 
 
 async def display_session(
-    items: AsyncGenerator[Recorded | Delta], show: Display, keeper: GatePrompt | None = None
+    items: AsyncGenerator[Recorded | Delta], display: Display, gate_prompt: GatePrompt | None = None
 ) -> None:
     """Display events and text as they arrive; a slow reader delays only this display."""
-    outlet = show.outlet
+    outlet = display.outlet
     try:
         async with contextlib.aclosing(items):
             async for item in items:
-                if keeper is not None and isinstance(item, Recorded):
-                    await keeper.make_way(item.event)
-                show.take(item)
-                if keeper is not None and isinstance(item, Recorded):
-                    await keeper.see(item)
-                if outlet.behind:
-                    await outlet.drained()
+                if gate_prompt is not None and isinstance(item, Recorded):
+                    await gate_prompt.close_answered(item.event)
+                display.show(item)
+                if gate_prompt is not None and isinstance(item, Recorded):
+                    await gate_prompt.handle_event(item)
+                if outlet.is_behind:
+                    await outlet.wait_until_drained()
     finally:
         try:
-            if keeper is not None:
-                await keeper.close()
+            if gate_prompt is not None:
+                await gate_prompt.close()
         finally:
-            show.close()
-    await outlet.drained()
+            display.close()
+    await outlet.wait_until_drained()
 
 
 @contextlib.contextmanager

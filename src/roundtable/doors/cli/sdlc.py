@@ -102,7 +102,7 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
     answers = options.pop("answers")
     request = MeetingRequest(question, "idea", "sdlc", settings=settings, answers=answers, **options)
     # A stated budget is the yes to spending within it, so with nobody there it goes on by itself.
-    if yes or (request.alone and (request.budget_usd is not None or request.budget_tokens is not None)):
+    if yes or (request.unattended and (request.budget_usd is not None or request.budget_tokens is not None)):
         request = msgspec.structs.replace(request, answers=(*answers, CONTINUE_STAGES))
     project = Path(existing).expanduser().resolve() if existing is not None else None
     return run_prepared_meeting_command(request, lambda desk: _with_stages(desk, request, stage_options), project)

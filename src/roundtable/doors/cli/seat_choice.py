@@ -73,7 +73,7 @@ async def _choose_found_seats(desk: Roundtable, request: MeetingRequest) -> tupl
     offered = desk.setup.propose_seats(await desk.setup.discover())
     if not offered:
         raise UsageError("No seats are configured, and no usable voice was found.", NO_SEATS_HELP)
-    if request.alone:
+    if request.unattended:
         example = f"--seat {offered[0].name}={offered[0].voices[0]}"
         raise UsageError(
             "No seats are given or configured, and there is no terminal to choose them at.",

@@ -48,7 +48,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
 
     async def collect(desk: Roundtable) -> list[dict[str, Any]]:
         rows = await desk.sessions.list(everywhere=everywhere, limit=limit)
-        return [await _listed(desk, row) for row in rows if not row.is_child]
+        return [await _session_fields(desk, row) for row in rows if not row.is_child]
 
     listed = run_command_at_desk(collect, only_reads=True)
     if as_json:
@@ -63,7 +63,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         click.echo(f'There are no sessions{place} yet. Start one with: roundtable discuss "…"', err=True)
 
 
-async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
+async def _session_fields(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
     session = await desk.sessions.get(row.id)
     holder = await desk.sessions.holder(row.id)
     decision = session.decision
@@ -72,7 +72,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
         "slug": row.slug,
         "address": await shortest_session_argument(desk, row.id, row.slug),
         "name": row.name,
-        "status": "done" if decision else _doing(session, holder),
+        "status": "done" if decision else _session_status(session, holder),
         "pid": _holder_pid(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
@@ -86,7 +86,7 @@ async def _listed(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
     }
 
 
-def _doing(session: Session, holder: str | None) -> str:
+def _session_status(session: Session, holder: str | None) -> str:
     """The status of a session without a decision; one that is running may also be waiting at a gate."""
     return "running" if holder and session.status == "open" else session.status
 
@@ -155,7 +155,7 @@ def _render_session_status(session: Session, holder: str | None, address: str) -
         f"  session  {address}{f' ({sanitize_line(session.name)})' if session.name else ''}",
         f"  status   {session.status}: {process}",
         f"  round    {round}, {len(session.rounds)} opened",
-        f"  spent    {_spent(session)}",
+        f"  spent    {_describe_spending(session)}",
         f"  record   {session.seq} facts, the last {_format_age(session.updated_at)} ago".replace(
             "now ago", "just now"
         ),
@@ -183,7 +183,7 @@ def _render_session_status(session: Session, holder: str | None, address: str) -
     return lines
 
 
-def _spent(session: Session) -> str:
+def _describe_spending(session: Session) -> str:
     total, limits = build_cost_report(session).total, session.limits
     tokens = f"{total.tokens:,} tokens"
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""

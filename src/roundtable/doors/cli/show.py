@@ -96,26 +96,27 @@ def show_command(session: str, form: str, round: str | None, cost: bool, run_id:
     if part and form not in PART_FORMATS:
         raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(PART_FORMATS)}.")
     if run_id is not None:
-        _print_text(run_command_at_desk(lambda desk: _artifact(desk, run_id, form), only_reads=True), form)
+        _print_text(run_command_at_desk(lambda desk: _render_run_artifact(desk, run_id, form), only_reads=True), form)
     elif cost:
-        _print_costs(run_command_at_desk(lambda desk: _read(desk, session), only_reads=True)[0], form)
+        _print_costs(run_command_at_desk(lambda desk: _load_session(desk, session), only_reads=True)[0], form)
     else:
-        _print_text(run_command_at_desk(lambda desk: _text(desk, session, form, round), only_reads=True), form)
+        _print_text(
+            run_command_at_desk(lambda desk: _render_session(desk, session, form, round), only_reads=True), form
+        )
 
 
-async def _read(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:
+async def _load_session(desk: Roundtable, address: str) -> tuple[Session, list[Recorded]]:
     id = await desk.sessions.find(address)
     records = await desk.sessions.records(id)
     return Session.fold(id, records), records
 
 
-async def _text(desk: Roundtable, address: str, form: str, round: str | None) -> str:
-
-    session, records = await _read(desk, address)
+async def _render_session(desk: Roundtable, address: str, form: str, round: str | None) -> str:
+    session, records = await _load_session(desk, address)
     return await desk.sessions.render(session, records, form, session.find_round(round) if round is not None else None)
 
 
-async def _artifact(desk: Roundtable, run: str, form: str) -> str:
+async def _render_run_artifact(desk: Roundtable, run: str, form: str) -> str:
     from roundtable.report.second_opinion_run import render_second_opinion_json, render_second_opinion_markdown
 
     session = await desk.sessions.find_run(run)

@@ -38,10 +38,10 @@ def wrap_for_terminal(text: str, stream: _Stream) -> str:
 
 def wrap_terminal_lines(text: str, width: int) -> str:
     """Wrap lines to a width between words and commands, each part aligned with the first."""
-    return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
+    return "\n".join(part for line in text.split("\n") for part in _wrap_line(line, width))
 
 
-def _parts(line: str, width: int) -> list[str]:
+def _wrap_line(line: str, width: int) -> list[str]:
     from rich.cells import cell_len
 
     if cell_len(line.rstrip()) <= width:

@@ -37,7 +37,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool
     widths = [max(cell_len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
     room = console.width - sum(widths[:-1]) - COLUMN_GAP * (len(head) - 1)
     if room < (-COLUMN_GAP if cut else min(widths[-1], MIN_LAST_COLUMN)):
-        for line in _stacked(head, rows):
+        for line in _stack_rows(head, rows):
             console.print(Text(line))
         return
     if cut and room < MIN_LAST_COLUMN:
@@ -52,7 +52,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool
     console.print(table)
 
 
-def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _stack_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Each row as a block: the first cell, then the other cells with their column names."""
     for row in rows:
         yield row[0]

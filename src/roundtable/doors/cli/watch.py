@@ -67,24 +67,26 @@ def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after:
       roundtable watch 2026-11-15-rest-or-graphql --json
       roundtable watch last --no-follow --plain
     """
-    manner = OutputMode(as_json, plain)
-    manner.check()
+    output_mode = OutputMode(as_json, plain)
+    output_mode.check()
     return run_command_at_desk(
-        lambda desk: _watch(desk, session, manner, after=after, stay=not no_follow, strict=strict)
+        lambda desk: _watch(desk, session, output_mode, after=after, stay=not no_follow, strict=strict)
     )
 
 
-async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: int, stay: bool, strict: bool) -> int:
+async def _watch(
+    desk: Roundtable, address: str, output_mode: OutputMode, *, after: int, stay: bool, strict: bool
+) -> int:
     state = await desk.sessions.get(await desk.sessions.find(address))
     address = await shortest_session_argument(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
-    show = create_terminal_display(
-        manner, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
+    display = create_terminal_display(
+        output_mode, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
     )
     items = desk.sessions.watch(state.id, after) if stay else _recorded_events(desk, state.id, after)
-    following = asyncio.create_task(display_session(items, show))
-    looking = asyncio.create_task(_report_missing_holder(desk, state.id, address, show)) if stay else None
-    with handle_terminal_signals(following.cancel, show.close):
+    following = asyncio.create_task(display_session(items, display))
+    looking = asyncio.create_task(_report_missing_holder(desk, state.id, address, display)) if stay else None
+    with handle_terminal_signals(following.cancel, display.close):
         await asyncio.wait({following})
     if looking is not None:
         looking.cancel()
@@ -98,18 +100,18 @@ async def _watch(desk: Roundtable, address: str, manner: OutputMode, *, after: i
         discard_closed_stdout()
         return EXIT_OK
     ended = state.ended or stay
-    return await print_decision(desk, state.id, show, address, strict=strict) if ended else EXIT_OK
+    return await print_decision(desk, state.id, display, address, strict=strict) if ended else EXIT_OK
 
 
-async def _report_missing_holder(desk: Roundtable, session: str, address: str, show: Display) -> None:
+async def _report_missing_holder(desk: Roundtable, session: str, address: str, display: Display) -> None:
     """Print a note each time the process that runs the session has gone; a killed one cannot report it."""
     reported = False
     while True:
         unheld = await desk.sessions.holder(session) is None
         if unheld and not reported and not (await desk.sessions.get(session)).ended:
-            show.suspend()
+            display.suspend()
             print_note(f"No process runs this session; continue it in another terminal: roundtable resume {address}")
-            show.resume()
+            display.resume()
         reported = unheld
         await asyncio.sleep(HOLDER_CHECK_SECONDS)
 
@@ -142,38 +144,38 @@ def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headl
       roundtable resume
       roundtable resume 2026-11-15-rest-or-graphql --json
     """
-    manner = OutputMode(as_json, plain)
-    manner.check()
+    output_mode = OutputMode(as_json, plain)
+    output_mode.check()
     return run_command_at_session_desk(
         lambda desk: desk.sessions.find(session),
-        lambda desk, state: _resume(desk, state, manner, headless=headless, strict=strict),
+        lambda desk, state: _resume(desk, state, output_mode, headless=headless, strict=strict),
     )
 
 
-async def _resume(desk: Roundtable, state: Session, manner: OutputMode, *, headless: bool, strict: bool) -> int:
+async def _resume(desk: Roundtable, state: Session, output_mode: OutputMode, *, headless: bool, strict: bool) -> int:
     address = await shortest_session_argument(desk, state.id, state.charter.slug)
     if state.ended:
-        return await _display_ended_session(desk, state, manner, address, strict=strict)
+        return await _display_ended_session(desk, state, output_mode, address, strict=strict)
     if holder := await desk.sessions.holder(state.id):
         return await _continue_elsewhere(desk, state, holder, address)
     if state.paused:
         await desk.sessions.resume(state.id)
         state = await desk.sessions.get(state.id)
-    return await run_and_show_session(desk, state, manner, headless=headless, strict=strict)
+    return await run_and_show_session(desk, state, output_mode, headless=headless, strict=strict)
 
 
 async def _display_ended_session(
-    desk: Roundtable, state: Session, manner: OutputMode, address: str, *, strict: bool
+    desk: Roundtable, state: Session, output_mode: OutputMode, address: str, *, strict: bool
 ) -> int:
     by_round = f"roundtable branch {address} --at ROUND"
     by_stage = f"roundtable rollback {address} STAGE"
     command = by_stage if state.charter.has_stages else by_round
     print_note(f"This session has ended. To repeat a part of it: {command}")
-    show = create_terminal_display(manner, SessionView(state.charter, address, live_from=NEVER_LIVE))
-    if manner.json:
-        await display_session(_recorded_events(desk, state.id, 0), show)
+    display = create_terminal_display(output_mode, SessionView(state.charter, address, live_from=NEVER_LIVE))
+    if output_mode.json:
+        await display_session(_recorded_events(desk, state.id, 0), display)
         return session_exit_code(state, strict=strict)
-    return await print_decision(desk, state.id, show, address, strict=strict)
+    return await print_decision(desk, state.id, display, address, strict=strict)
 
 
 async def _continue_elsewhere(desk: Roundtable, state: Session, holder: str, address: str) -> int:

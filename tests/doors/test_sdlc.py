@@ -183,7 +183,7 @@ def test_without_a_terminal_it_ends_after_the_first_stage_unless_a_budget_or_yes
         (["--skip", "requirement"], "There is no stage requirement here.", "Did you mean `requirements`?"),
         (["--stages", "all.toml"], "all.toml.", "sdlc, spec, code, no-docker"),
         (["--stages", "own.toml"], "own.toml: stage 1: title is missing.", "Correct it"),
-        (["--rounds", "qa=many"], "--rounds many is not a number.", "N or STAGE=N"),
+        (["--rounds", "qa=many"], "--rounds many is not a number.", "--rounds STAGE=N"),
         (["--instruct", "qa"], "Invalid value for --instruct: qa.", "--instruct STAGE=TEXT"),
         (["--judge", "cora"], "cora is to judge requirements", "ada, bob"),
         (["--from", "nowhere"], "Folder not found: nowhere.", "--from"),
@@ -326,7 +326,7 @@ def test_back_is_answered_from_another_terminal_only_with_a_stage_that_was_held(
         wrong = cli.run("answer", "last", "after-requirements=back", "--text", "qa: faster", code=2).stderr
         assert "The stage qa was not held" in wrong
         cli.run("answer", "last", "after-requirements=back", "--text", "requirements: Shorter.")
-        runs.expect("starting at requirements.")
+        runs.expect("with stage requirements.")
         runs.expect("Gate after-requirements: Requirements is over.")
         runs.type("stop\n")
         runs.end(3)

@@ -56,7 +56,7 @@ def test_a_change_is_applied_to_the_project_from_any_folder(cli: Cli) -> None:
     slug = listed(cli)[0]["slug"]
     started, cli.work = cli.work, copy
     told = cli.run("apply", slug, "--all", "--headless")
-    assert f"This session belongs to {shop(cli)}" in told.stderr
+    assert f"This session belongs to the workspace {shop(cli)}" in told.stderr
     assert f"The change is in {shop(cli)}; run `roundtable undo` there to undo it." in told.stdout
     assert (shop(cli) / "shop.py").read_text() == AFTER
     assert (copy / "shop.py").read_text() == BEFORE

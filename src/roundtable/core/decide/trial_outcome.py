@@ -10,7 +10,7 @@ import msgspec
 from roundtable.core.changeset import Refusal
 from roundtable.core.effects import Candidate, CandidatesTried, CheckKind, CheckOutcome
 from roundtable.core.faults import Fault
-from roundtable.core.reasons import Reasons, Said
+from roundtable.core.reasons import CheckRemark, Reasons, Said
 from roundtable.core.sandbox import Limit
 from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
@@ -236,7 +236,7 @@ def _untried(it: Candidate, *, judged: bool) -> Reasons:
 
 def _unrun(tried: CandidatesTried) -> Reasons:
     """Which checks could not be run or showed nothing."""
-    return tuple(Said(end_sentence(sentence)) for sentence in tried.unrun)
+    return tuple(map(CheckRemark, tried.unrun))
 
 
 def _left_out(it: Candidate) -> str:

@@ -19,10 +19,10 @@ RIGHT = "return 2 * x"
 WRONG = "return 3 * x"
 
 
-def coder(line: str, more: str = "") -> dict[str, Any]:
+def coder(line: str, extra: str = "") -> dict[str, Any]:
     """A seat that rewrites double(), and answers what it is asked about a hunk; `more` are further blocks."""
     code = CALC.replace("return x + x + 1", line)
-    change = f"Here it is.\n\n```python calc.py\n{code}```\n{more}"
+    change = f"Here it is.\n\n```python calc.py\n{code}```\n{extra}"
     turns = [
         {"round": "*1-blind", "text": blind_answer("Fix double()")},
         {"round": "*about", "text": "It was asked for."},

@@ -104,25 +104,31 @@ class Cli:
     @contextlib.contextmanager
     def terminal(self, *args: str, columns: int = 100, lines: int = 30) -> Generator[Terminal]:
         """A command at a terminal of its own."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        own_end, program_end = pty.openpty()
+        fcntl.ioctl(program_end, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         command = [sys.executable, "-c", AT_A_TERMINAL, *ROUNDTABLE, *args]
         process = subprocess.Popen(
-            command, cwd=self.work, env=self.env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+            command,
+            cwd=self.work,
+            env=self.env,
+            stdin=program_end,
+            stdout=program_end,
+            stderr=program_end,
+            start_new_session=True,
         )
-        os.close(theirs)
+        os.close(program_end)
         try:
-            yield Terminal(process, ours)
+            yield Terminal(process, own_end)
         finally:
             process.kill()
             process.wait()
-            os.close(ours)
+            os.close(own_end)
 
 
-def _checked(done: Finished, code: int) -> Finished:
-    assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done
+def _checked(finished: Finished, code: int) -> Finished:
+    assert finished.returncode == code, f"exit {finished.returncode}\n{finished.stdout}\n{finished.stderr}"
+    assert "Traceback" not in finished.stderr
+    return finished
 
 
 def _can_run_here() -> bool:
@@ -141,11 +147,11 @@ def run_in_process(args: Sequence[str], folder: Path, env: Mapping[str, str], in
 
     The streams are files behind descriptors 0, 1 and 2, because the command line writes to the descriptors themselves.
     """
-    with tempfile.TemporaryFile() as typed, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        typed.write(input.encode())
-        typed.seek(0)
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        stdin.write(input.encode())
+        stdin.seek(0)
         with (
-            _streams(typed.fileno(), out.fileno(), err.fileno()),
+            _streams(stdin.fileno(), stdout.fileno(), stderr.fileno()),
             _surroundings([PROGRAM, *args], folder, env),
             _time_limit(),
         ):
@@ -155,8 +161,8 @@ def run_in_process(args: Sequence[str], folder: Path, env: Mapping[str, str], in
                 code = left.code
             else:
                 code = 0
-        printed, told = _text(out), _text(err)
-    return subprocess.CompletedProcess([*args], code if isinstance(code, int) else 1, printed, told)
+        printed, errors = _text(stdout), _text(stderr)
+    return subprocess.CompletedProcess([*args], code if isinstance(code, int) else 1, printed, errors)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -266,10 +272,10 @@ class Terminal:
 
     def look_away(self) -> None:
         """Read nothing until more was said than a terminal keeps for its reader."""
-        held, full = -1, 0
-        while held < full or not full:
+        before, now = -1, 0
+        while before < now or not now:
             time.sleep(1.0)
-            held, full = full, int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+            before, now = now, int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
 
     def type(self, text: str) -> None:
         """Press keys."""

@@ -66,11 +66,11 @@ EVENTS_UNTIL_PLAN: tuple[Event, ...] = (
 )
 
 
-def events_after_answer(said: GateAnswered) -> tuple[Event, ...]:
+def events_after_answer(answer: GateAnswered) -> tuple[Event, ...]:
     """The rest of it, after a yes."""
     return (
-        said,
-        EffectStarted("build/rehearse", RehearseChange("sha256:c", said.text)),
+        answer,
+        EffectStarted("build/rehearse", RehearseChange("sha256:c", answer.text)),
         EffectDone("build/rehearse", ChangeRehearsed("sha256:d", (PASSED,), (FAILED,))),
         EffectStarted("build/execute", ApplyChange("sha256:d", "approve")),
         EffectDone("build/execute", ChangeApplied("u-7", ("src/login.py",), "0123456789abcdef")),
@@ -79,4 +79,4 @@ def events_after_answer(said: GateAnswered) -> tuple[Event, ...]:
 
 def fold_session(*events: Event) -> Session:
     """A session with these facts."""
-    return Session.fold("s", [Recorded(n, "2026-11-16T09:00:00Z", "s", it) for n, it in enumerate(events, 1)])
+    return Session.fold("s", [Recorded(n, "2026-11-16T09:00:00Z", "s", event) for n, event in enumerate(events, 1)])

@@ -58,24 +58,24 @@ def with_json_block(text: str, **block: Any) -> str:
 
 def knight(*scores: int, text: str = "Move it to Redis.", **pace: float) -> Seat:
     """A knight with its scores, round by round; the last one stays."""
-    said = [with_json_block(text, consensus_score=score, agrees_with=[], pending_issues=[]) for score in scores]
-    rounds = [{"round": f"knights/{number}-*", "text": it} for number, it in enumerate(said[:-1], 1)]
-    return {"turns": [*rounds, {"round": "*", "text": said[-1]}], "defaults": pace}
+    replies = [with_json_block(text, consensus_score=score, agrees_with=[], pending_issues=[]) for score in scores]
+    rounds = [{"round": f"knights/{number}-*", "text": reply} for number, reply in enumerate(replies[:-1], 1)]
+    return {"turns": [*rounds, {"round": "*", "text": replies[-1]}], "defaults": pace}
 
 
 def doctor(key: str, sure: int = 9) -> Seat:
     """A doctor who is sure of one cause."""
-    found = with_json_block(
+    diagnosis = with_json_block(
         "The token.", confidence_score=sure, root_cause_key=key, evidence=["it expires"], rules_out=[]
     )
     sorted_ = with_json_block("Looks like the session.", suspects=["the session"], file_requests=[], checks=[])
-    return {"turns": [{"round": "*triage", "text": sorted_}, {"round": "*", "text": found}]}
+    return {"turns": [{"round": "*triage", "text": sorted_}, {"round": "*", "text": diagnosis}]}
 
 
-def debater(position: str, then: str, **pace: float) -> Seat:
+def debater(position: str, reply: str, **pace: float) -> Seat:
     """A seat of a debate: its proposal at its pace, what it says to all, and a plan if it is asked for one."""
     seed = {"round": "*seed", "text": blind_answer(position), **pace}
-    return {"turns": [seed, {"round": "*plan", "text": "1. Write the routes."}, {"round": "*", "text": then}]}
+    return {"turns": [seed, {"round": "*plan", "text": "1. Write the routes."}, {"round": "*", "text": reply}]}
 
 
 def opinion(recommendation: str, stance: str) -> Seat:

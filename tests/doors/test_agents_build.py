@@ -63,17 +63,17 @@ def test_an_agents_worktree_changes_are_its_candidate_and_need_approval_to_be_wr
     agent.writes({"calc.py": MENDED, "notes.md": "# Doubling\n"})
     seats = ("--seat", "ada=cli:claude", *cli.script(bob=coder("return x")))
     before = git(cli.work, "status", "--porcelain")
-    done = cli.run("build", TASK, "--headless", *seats, code=3)
-    assert "nobody approved it" in done.stdout
+    result = cli.run("build", TASK, "--headless", *seats, code=3)
+    assert "nobody approved it" in result.stdout
     (started,) = starts(agent.notes)
     assert Path(started["cwd"]) != cli.work
     assert "calc.py" in started["files"], "it begins with what is committed"
     assert (cli.work / "calc.py").read_text() == CALC
     assert git(cli.work, "status", "--porcelain") == before
-    (told,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
-    assert told["name"].startswith("agents-ada-")
-    assert (started["env"]["PORT"], started["env"]["ROUNDTABLE_PORT_BASE"]) == (str(told["port"]),) * 2
-    assert sorted(told["unmerged"]) == ["calc.py", "notes.md"]
+    (worktree,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
+    assert worktree["name"].startswith("agents-ada-")
+    assert (started["env"]["PORT"], started["env"]["ROUNDTABLE_PORT_BASE"]) == (str(worktree["port"]),) * 2
+    assert sorted(worktree["unmerged"]) == ["calc.py", "notes.md"]
     tried = [
         fact["result"] for fact in read_record(cli) if fact["kind"] == "effect.done" and "candidates" in fact["result"]
     ]
@@ -89,7 +89,7 @@ def test_a_killed_turn_restarts_in_a_clean_worktree(cli: Cli, agent: Agent) -> N
     agent.writes({"calc.py": "half of it", "debris.txt": "left over"}, act="stays")
     with cli.started("build", TASK, "--all", "--seat", "ada=cli:claude") as running:
         deadline = time.monotonic() + PATIENCE
-        while not (found := starts(agent.notes)) or not (Path(found[0]["cwd"]) / "debris.txt").exists():
+        while not (started := starts(agent.notes)) or not (Path(started[0]["cwd"]) / "debris.txt").exists():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         os.kill(running.process.pid, signal.SIGKILL)
@@ -133,9 +133,9 @@ def test_an_agent_that_creates_a_repository_or_an_image_keeps_its_turn(cli: Cli,
     cli.run("build", TASK, "--all", "--seat", "ada=cli:claude")
     assert (cli.work / "calc.py").read_text() == MENDED
     assert not (cli.work / "sub").exists()
-    told = cli.run("show").stdout
-    assert "Not included (separate git repositories): sub" in told
-    assert "Not included (not text): logo.png" in told
+    output = cli.run("show").stdout
+    assert "Not included (separate git repositories): sub" in output
+    assert "Not included (not text): logo.png" in output
 
 
 @pytest.mark.feature("S1.51")
@@ -147,9 +147,9 @@ def test_setup_changes_are_not_in_the_candidate_and_edits_on_top_of_them_are_lis
     cli.run("build", TASK, "--all", "--seat", "ada=cli:claude")
     assert (cli.work / "calc.py").read_text() == MENDED
     assert git(cli.work, "show", "--name-only", "--format=").split() == ["calc.py"]
-    told = cli.run("show").stdout
-    assert "Not included (already changed by `copy` or `setup` of [worktrees]): uv.lock" in told
-    assert "Not included (symbolic links): link.py" in told
-    assert "node_modules" not in told
+    output = cli.run("show").stdout
+    assert "Not included (already changed by `copy` or `setup` of [worktrees]): uv.lock" in output
+    assert "Not included (symbolic links): link.py" in output
+    assert "node_modules" not in output
     (stays,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
     assert stays["unmerged"] == ["link.py", "uv.lock"]

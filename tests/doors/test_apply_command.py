@@ -16,8 +16,8 @@ def cli(coding_cli: Cli) -> Cli:
     return coding_cli
 
 
-def decided(cli: Cli, more: str = "") -> None:
-    hold_meeting(cli, Agenda("What about double()?"), ada=coder(RIGHT, more), bob=coder(RIGHT))
+def decided(cli: Cli, extra: str = "") -> None:
+    hold_meeting(cli, Agenda("What about double()?"), ada=coder(RIGHT, extra), bob=coder(RIGHT))
 
 
 def code(cli: Cli) -> str:
@@ -71,17 +71,17 @@ def test_an_incomplete_answer_from_another_terminal_is_rejected_at_once(cli: Cli
     with cli.terminal("apply", "--answer", "plan=continue") as terminal:
         terminal.expect("Approve this hunk?")
         for text in ((), ("--text", "the first"), ("--text", '{"rejected": ["calc.py#9"]}'), ("--text", "{}")):
-            said = cli.run("answer", "last", "approve=some", *text, code=2).stderr
-            assert "the hunks are NOTES.md#1, calc.py#1." in " ".join(said.split())
+            output = cli.run("answer", "last", "approve=some", *text, code=2).stderr
+            assert "the hunks are NOTES.md#1, calc.py#1." in " ".join(output.split())
         assert "needs --text with your question" in cli.run("answer", "last", "approve=ask", code=2).stderr
         cli.run("answer", "last", "approve=ask", "--text", "calc.py#1: Why?")
         terminal.expect("Gate approve-2")
         waits = cli.run("answer", "last", "approve=all", code=2).stderr
         assert "waits at approve-2" in waits
-        for told in (cli.run("gates").stdout, cli.run("status", "last").stdout):
-            assert "NOTES.md: new file, +1" in told
-            assert "Hunks: NOTES.md#1 (new file), calc.py#1 (line 2)" in told
-            assert """approve-2=some --text '{"rejected": ["calc.py#1"]}'""" in told
+        for listing in (cli.run("gates").stdout, cli.run("status", "last").stdout):
+            assert "NOTES.md: new file, +1" in listing
+            assert "Hunks: NOTES.md#1 (new file), calc.py#1 (line 2)" in listing
+            assert """approve-2=some --text '{"rejected": ["calc.py#1"]}'""" in listing
         cli.run("answer", "last", "approve-2=none")
         terminal.end(code=0)
     assert code(cli) == CALC
@@ -124,9 +124,9 @@ def test_a_closed_terminal_leaves_the_gate_open_and_resume_asks_again(cli: Cli) 
         assert "Gate approve stays open" in terminal.end(code=3)
     assert code(cli) == CALC
     with cli.terminal("resume", "last") as terminal:
-        shown = terminal.expect("Approve this hunk?")
-        assert "calc.py: 1 hunk, +1 -1" in shown
-        assert "The candidates, best first" in shown
+        screen = terminal.expect("Approve this hunk?")
+        assert "calc.py: 1 hunk, +1 -1" in screen
+        assert "The candidates, best first" in screen
         terminal.type("y\n")
         terminal.expect("Write the approved hunks?")
         terminal.type("y\n")
@@ -150,5 +150,5 @@ def test_a_permanent_loss_needs_the_typed_phrase_whatever_the_seats_agree_on(cli
 
 
 def test_a_session_without_a_decision_cannot_be_applied(cli: Cli) -> None:
-    said = cli.run("apply", code=2).stderr
-    assert "Nothing was decided here that could be carried out." in said
+    output = cli.run("apply", code=2).stderr
+    assert "Nothing was decided here that could be carried out." in output

@@ -33,9 +33,9 @@ def _sessions(cli: Cli) -> list[object]:
 
 def test_without_a_sandbox_no_seat_is_asked_to_build(cli: Cli, tmp_path: Path) -> None:
     _without_sandbox(cli, tmp_path / "bin")
-    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
-    assert "Candidates cannot be run here, so no seat was asked." in told
-    assert "Install bubblewrap" in told
+    output = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
+    assert "Candidates cannot be run here, so no seat was asked." in output
+    assert "Install bubblewrap" in output
     assert _sessions(cli) == []
 
 
@@ -43,8 +43,8 @@ def test_without_a_sandbox_no_seat_is_asked_in_stages_that_run_code(cli: Cli, tm
     _without_sandbox(cli, tmp_path / "bin")
     seats = cli.script(ada=coder(RIGHT))
     for stages in ("code", "sdlc"):
-        told = cli.run("sdlc", "a small program", "--stages", stages, *seats, code=2).stderr
-        assert "Candidates cannot be run here, so no seat was asked." in told
+        output = cli.run("sdlc", "a small program", "--stages", stages, *seats, code=2).stderr
+        assert "Candidates cannot be run here, so no seat was asked." in output
     assert _sessions(cli) == []
 
 
@@ -69,9 +69,9 @@ def test_a_bare_repository_is_refused_before_any_of_it_is_shown(cli: Cli, tmp_pa
     seats = ("--seat", f"ada=script:{cli.work}/s.json")
     bare = tmp_path / "bare.git"
     git(cli.work, "clone", "-q", "--bare", ".", str(bare))
-    for more in ((), ("--branch", "fix")):
-        told = cli.run("build", TASK, *more, *seats, "--workspace", str(bare), code=2).stderr
-        assert f"{bare} is a bare repository, which has no files that could be changed." in told
+    for options in ((), ("--branch", "fix")):
+        output = cli.run("build", TASK, *options, *seats, "--workspace", str(bare), code=2).stderr
+        assert f"{bare} is a bare repository, which has no files that could be changed." in output
     assert _sessions(cli) == []
 
 
@@ -81,8 +81,8 @@ def test_no_seat_is_asked_during_a_merge(cli: Cli) -> None:
     git(cli.work, "commit", "-q", "--allow-empty", "-m", "Side")
     git(cli.work, "switch", "-q", "-")
     git(cli.work, "merge", "-q", "--no-ff", "--no-commit", "side")
-    told = cli.run("build", TASK, "--all", *seats, code=2).stderr
-    assert "A merge is in progress in this repository, so no seat was asked." in told
+    output = cli.run("build", TASK, "--all", *seats, code=2).stderr
+    assert "A merge is in progress in this repository, so no seat was asked." in output
     assert _sessions(cli) == []
 
 
@@ -91,10 +91,12 @@ async def test_files_that_git_converts_are_reported_at_the_start(cli: Cli) -> No
     git(cli.work, "config", "core.autocrlf", "true")
     (cli.work / "calc.py").unlink()
     git(cli.work, "checkout", "calc.py")
-    done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3)
+    result = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=3)
     opened = next(fact for fact in read_record(cli) if fact["kind"] == "session.opened")
-    (told,) = [notice for notice in opened["charter"]["notices"] if "Git converts these files on commit" in notice]
-    assert told.endswith(": calc.py.")
-    assert told in done.stderr
-    assert "not committed" not in done.stdout + done.stderr
+    (conversion,) = [
+        notice for notice in opened["charter"]["notices"] if "Git converts these files on commit" in notice
+    ]
+    assert conversion.endswith(": calc.py.")
+    assert conversion in result.stderr
+    assert "not committed" not in result.stdout + result.stderr
     assert (cli.work / "calc.py").read_bytes().count(b"\r\n") == CALC.count("\n"), "and it is as it was"

@@ -31,15 +31,15 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
         terminal.expect(f"Requested by the task “{TASK} in calc.py”")
-        shown = terminal.expect(f"+     {RIGHT}")
+        screen = terminal.expect(f"+     {RIGHT}")
         assert code(cli) == CALC
         terminal.type("y\n")
         terminal.expect("Write the approved hunks?")
         terminal.type("y\n")
         end = terminal.end(code=0)
-    assert "The candidates, best first" in shown
-    assert "written by ada" in shown
-    assert "-     return x + x + 1" in shown
+    assert "The candidates, best first" in screen
+    assert "written by ada" in screen
+    assert "-     return x + x + 1" in screen
     assert RIGHT in code(cli)
     assert not (cli.work / "NOTES.md").exists()
     assert "The rehearsal:" in end
@@ -49,10 +49,10 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
     assert "Here it is." not in end
     assert "roundtable undo" in end
     assert git(cli.work, "log", "--format=%s").splitlines()[0] == f"{TASK} in calc.py"
-    told = cli.run("show", "last").stdout
-    assert "## Candidates" in told
-    assert "**calc.py#1**" in told
-    assert "left out" in told
+    output = cli.run("show", "last").stdout
+    assert "## Candidates" in output
+    assert "**calc.py#1**" in output
+    assert "left out" in output
 
 
 def test_a_slow_terminal_shows_a_whole_hunk_before_the_question_about_it(cli: Cli) -> None:
@@ -60,9 +60,9 @@ def test_a_slow_terminal_shows_a_whole_hunk_before_the_question_about_it(cli: Cl
     with cli.terminal("build", TASK, *cli.script(ada=coder(f"{RIGHT}\n{long}"))) as terminal:
         terminal.expect("Keys: y approve the hunk")
         terminal.look_away()
-        shown = terminal.expect("Approve this hunk?")
-        assert "+     # Line 999 of" in shown
-        assert "calc.py: hunk 1 of 1" in shown.rpartition("# Line 999 of")[2], "the heading has scrolled away"
+        screen = terminal.expect("Approve this hunk?")
+        assert "+     # Line 999 of" in screen
+        assert "calc.py: hunk 1 of 1" in screen.rpartition("# Line 999 of")[2], "the heading has scrolled away"
         terminal.type("q\n")
         terminal.end(code=0)
 
@@ -70,47 +70,47 @@ def test_a_slow_terminal_shows_a_whole_hunk_before_the_question_about_it(cli: Cl
 def test_written_code_is_shown_under_its_file_name_and_never_called_a_vote(cli: Cli) -> None:
     cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)), code=3)
     with cli.terminal("show", "last", columns=120) as terminal:
-        shown = [line.strip(" ▌") for line in terminal.end(code=0).splitlines()]
-    begun = [at for at, line in enumerate(shown) if line.startswith("def double(x):")]
-    above = [next(line for line in reversed(shown[:at]) if line) for at in begun]
+        lines = [line.strip(" ▌") for line in terminal.end(code=0).splitlines()]
+    begun = [at for at, line in enumerate(lines) if line.startswith("def double(x):")]
+    above = [next(line for line in reversed(lines[:at]) if line) for at in begun]
     assert above.count("calc.py") >= 2
     assert all(line.startswith("calc.py") for line in above)
-    assert "Votes" not in shown
-    assert "Proposals" in shown
+    assert "Votes" not in lines
+    assert "Proposals" in lines
 
 
 @pytest.mark.feature("S3.87")
 def test_all_answers_in_advance_and_warns_that_it_writes_without_asking(cli: Cli) -> None:
-    done = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)))
-    assert "--all" in done.stderr
-    assert "writes every file without asking" in done.stderr
+    result = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT), bob=coder(WRONG)))
+    assert "--all" in result.stderr
+    assert "writes every file without asking" in result.stderr
     assert RIGHT in code(cli)
-    (said,) = [fact for fact in read_record(cli) if fact["kind"] == "gate.answered"]
-    assert (said["option"], said["by"]) == ("all", "answered ahead")
+    (answer,) = [fact for fact in read_record(cli) if fact["kind"] == "gate.answered"]
+    assert (answer["option"], answer["by"]) == ("all", "answered ahead")
 
 
 def test_all_contradicts_another_answer_to_the_same_gate(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
-    said = cli.run("build", TASK, *seats, "--all", "--answer", "approve=none", code=2).stderr
-    assert "contradicts another answer" in said
+    output = cli.run("build", TASK, *seats, "--all", "--answer", "approve=none", code=2).stderr
+    assert "contradicts another answer" in output
     assert code(cli) == CALC
 
 
 def test_a_quorum_counts_the_seats_that_wrote_a_candidate(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"fault": "quota"}]})
-    told = cli.run("build", TASK, *seats, "--quorum", "2", "--all", code=6)
-    assert "which is less than the quorum" in told.stdout
+    result = cli.run("build", TASK, *seats, "--quorum", "2", "--all", code=6)
+    assert "which is less than the quorum" in result.stdout
     assert code(cli) == CALC
-    said = cli.run("build", TASK, *seats, "--all").stdout
-    assert "DEGRADED: counted 1 of 2." in said
-    assert "meet the quorum" not in said, "where nobody asked for more, one that runs is enough"
+    output = cli.run("build", TASK, *seats, "--all").stdout
+    assert "DEGRADED: counted 1 of 2." in output
+    assert "meet the quorum" not in output, "where nobody asked for more, one that runs is enough"
     assert RIGHT in code(cli)
 
 
 def test_without_a_terminal_nothing_is_written_and_the_next_command_is_named(cli: Cli) -> None:
-    done = cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT)), code=3)
-    assert "nobody approved it" in done.stdout
-    assert "roundtable apply" in done.stdout
+    result = cli.run("build", TASK, "--headless", *cli.script(ada=coder(RIGHT)), code=3)
+    assert "nobody approved it" in result.stdout
+    assert "roundtable apply" in result.stdout
     assert code(cli) == CALC
     cli.run("apply", "--all")
     assert RIGHT in code(cli)
@@ -140,7 +140,7 @@ def test_a_read_only_workspace_is_reported_before_any_seat_is_asked(cli: Cli, cl
     seats = cli.script(ada=coder(RIGHT))
     folder = str(cli.work / closed).rstrip("/")
     locked = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", folder, folder, *ROUNDTABLE]
-    done = subprocess.run(
+    process = subprocess.run(
         [*locked, "build", TASK, "--all", *seats],
         cwd=cli.work,
         env=cli.env,
@@ -148,22 +148,22 @@ def test_a_read_only_workspace_is_reported_before_any_seat_is_asked(cli: Cli, cl
         text=True,
         check=False,
     )
-    assert done.returncode == 2
-    assert f"{folder} is not writable, so no seat was asked." in done.stderr
+    assert process.returncode == 2
+    assert f"{folder} is not writable, so no seat was asked." in process.stderr
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
 def test_a_dry_run_only_shows_the_plan_and_a_branch_leaves_the_files_unchanged(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT))
-    shown = cli.run("build", TASK, "--dry-run", *seats).stdout
-    assert "calc.py: 1 hunk, +1 -1" in shown
-    assert f"  -    return x + x + 1\n  +    {RIGHT}\n" in shown
-    assert "Write it with: roundtable apply 2" in shown
+    output = cli.run("build", TASK, "--dry-run", *seats).stdout
+    assert "calc.py: 1 hunk, +1 -1" in output
+    assert f"  -    return x + x + 1\n  +    {RIGHT}\n" in output
+    assert "Write it with: roundtable apply 2" in output
     assert "is written" not in cli.run("apply", "last", "--all", "--dry-run").stderr
     assert code(cli) == CALC
     cli.run("build", TASK, "--all", "--branch", "doubled", *seats)
-    (asked,) = [fact["gate"]["question"] for fact in read_record(cli) if fact["kind"] == "gate.opened"]
-    assert asked == "ada wants to change 1 hunk in calc.py. Commit it to the branch doubled?"
+    (question,) = [fact["gate"]["question"] for fact in read_record(cli) if fact["kind"] == "gate.opened"]
+    assert question == "ada wants to change 1 hunk in calc.py. Commit it to the branch doubled?"
     assert code(cli) == CALC
     assert RIGHT in git(cli.work, "show", "doubled:calc.py")
 
@@ -198,10 +198,10 @@ def test_an_undone_change_is_shown_as_undone_everywhere_and_can_be_applied_again
     cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)))
     assert "Undo it with: roundtable undo 1" in cli.run("show", "last").stdout
     cli.run("undo")
-    for told in (cli.run("show", "last").stdout, cli.run("show", "last", "--format", "html").stdout):
-        assert "its change was undone" in told
-        assert "Change 1 was undone by" in told
-        assert "Undo it with" not in told
+    for view in (cli.run("show", "last").stdout, cli.run("show", "last", "--format", "html").stdout):
+        assert "its change was undone" in view
+        assert "Change 1 was undone by" in view
+        assert "Undo it with" not in view
     assert "its change was undone" in cli.run("status", "last").stdout
     assert json.loads(cli.run("show", "last", "--format", "json").stdout)["change"]["undone"]["files"] == ["calc.py"]
     cli.run("apply", "last", "--all")
@@ -214,18 +214,18 @@ def test_resuming_without_a_terminal_does_not_reject_a_change(cli: Cli) -> None:
         terminal.expect("Approve this hunk?")
         terminal.type("\x04")
         terminal.end(code=3)
-    done = cli.run("resume", "last", "--headless", code=3)
-    assert "nobody approved it" in done.stdout
+    result = cli.run("resume", "last", "--headless", code=3)
+    assert "nobody approved it" in result.stdout
     assert code(cli) == CALC
 
 
 def test_failed_candidates_are_reported_and_nothing_is_offered(cli: Cli) -> None:
-    done = cli.run("build", TASK, "--all", *cli.script(ada=coder(WRONG), bob=coder("return x")), code=3)
-    assert "No candidate passed" in done.stdout
-    assert "  bob: The check tests failed with exit code 1: AssertionError: 2 != 4." in done.stdout
-    assert "  tests failed with bob" in done.stdout, "progress is told in a pipe too"
-    assert "Proposed files:\n[ada]   calc.py: whole file, +6\n" in done.stdout
-    assert "def half" not in done.stdout, "the reply itself is for `show`"
+    result = cli.run("build", TASK, "--all", *cli.script(ada=coder(WRONG), bob=coder("return x")), code=3)
+    assert "No candidate passed" in result.stdout
+    assert "  bob: The check tests failed with exit code 1: AssertionError: 2 != 4." in result.stdout
+    assert "  tests failed with bob" in result.stdout, "progress is told in a pipe too"
+    assert "Proposed files:\n[ada]   calc.py: whole file, +6\n" in result.stdout
+    assert "def half" not in result.stdout, "the reply itself is for `show`"
     assert code(cli) == CALC
 
 

@@ -37,14 +37,14 @@ with redact_command_stderr(Redactor(["{SECRET}"])):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_no_secret_reaches_standard_error_whatever_writes_to_it(encoding: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "PYTHONIOENCODING": encoding},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert SECRET not in done.stderr
+    assert SECRET not in process.stderr
     for word in ("click", "red", "print", "lines", "more", "WARNING:root:log", "warning", "rich", "no end of line"):
-        assert f"{word} [redacted:known-key]" in done.stderr
-    assert "AttributeError" in done.stderr
+        assert f"{word} [redacted:known-key]" in process.stderr
+    assert "AttributeError" in process.stderr

@@ -19,9 +19,9 @@ ENDPOINT = '[endpoints.v]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "env:V_KEY"
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    found = Cli(tmp_path)
-    configure(found)
-    return found
+    person = Cli(tmp_path)
+    configure(person)
+    return person
 
 
 def configure(cli: Cli, **chains: str) -> None:
@@ -32,10 +32,10 @@ def configure(cli: Cli, **chains: str) -> None:
 
 def test_a_meeting_that_cannot_reach_its_quorum_is_refused_before_any_seat_is_asked(cli: Cli) -> None:
     rest = cli.script(rest=council_seat("REST"))
-    done = cli.run("discuss", "Which?", "--seat", "x=v:big,nowhere:model", *rest, code=2)
-    assert "Error: 1 of 2 seats can speak, and the quorum needs 2." in done.stderr
-    assert f"Seat x cannot speak: {NO_KEY} Set the variable V_KEY" in done.stderr
-    assert "There is no endpoint called `nowhere`" in done.stderr
+    result = cli.run("discuss", "Which?", "--seat", "x=v:big,nowhere:model", *rest, code=2)
+    assert "Error: 1 of 2 seats can speak, and the quorum needs 2." in result.stderr
+    assert f"Seat x cannot speak: {NO_KEY} Set the variable V_KEY" in result.stderr
+    assert "There is no endpoint called `nowhere`" in result.stderr
     configure(cli, x='"v:big"', rest='"script:s.json"')
     assert f"Seat x cannot speak: {NO_KEY}" in cli.run("discuss", "Which?", code=2).stderr
     assert "There are no sessions" in cli.run("list").stderr
@@ -50,9 +50,9 @@ def test_an_unavailable_seat_is_reported_before_the_meeting(cli: Cli) -> None:
         *cli.script(a=council_seat("REST"), b=council_seat("REST")),
         *OPTIONS,
     )
-    done = cli.run(*args)
-    assert f"Seat x is unavailable: {NO_KEY}" in done.stderr
-    assert "Decision reached: REST" in done.stdout
+    result = cli.run(*args)
+    assert f"Seat x is unavailable: {NO_KEY}" in result.stderr
+    assert "Decision reached: REST" in result.stdout
     with (cli.home / "config.toml").open("a") as file:
         file.write('[limits.quorum]\nessential = ["x"]\n')
     assert "2 of 3 seats can speak, and the quorum needs x." in cli.run(*args, code=2).stderr
@@ -71,9 +71,9 @@ def test_a_seat_that_used_a_fallback_voice_is_reported_everywhere(cli: Cli) -> N
     assert "DEGRADED" not in lines
     assert "script:s.json instead of v:big" in cli.run("status").stdout
     for form in ("markdown", "html"):
-        shown = cli.run("show", "--format", form).stdout.replace("\\", "")
-        assert instead in shown
-        assert "x and rest used the same model, script:s.json." in shown
+        output = cli.run("show", "--format", form).stdout.replace("\\", "")
+        assert instead in output
+        assert "x and rest used the same model, script:s.json." in output
 
 
 def test_seats_with_a_single_voice_show_no_fallback_notice(cli: Cli) -> None:
@@ -87,10 +87,10 @@ def test_an_unreadable_round_is_reported_with_the_round_that_decides(cli: Cli) -
         return {"turns": [*first, {"round": "*reconsider", "text": "Hm, well."}]}
 
     seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
-    told = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
-    assert "Round council/3-reconsider closed: 3 of 3 answered; quorum not reached." in told
+    output = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
+    assert "Round council/3-reconsider closed: 3 of 3 answered; quorum not reached." in output
     decides = "which is less than the quorum, so council/1-blind decides."
-    assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in told
+    assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in output
     assert "counted 0 of 3, could not read a, b, c, quorum not reached" in cli.run("show").stdout
 
 
@@ -98,11 +98,11 @@ async def test_a_reply_without_a_file_is_reported_with_the_reason(tmp_path: Path
     await sandbox()
     cli = open_coding_workspace(tmp_path / "coding")
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
-    told = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
-    assert "[bob] asked again because its reply could not be read\n" in told
-    why = "No block of the reply says which file it is for."
-    assert f"[bob] This reply does not count because no file could be read from it: {why}\n" in told
-    assert "vote" not in told
+    output = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
+    assert "[bob] asked again because its reply could not be read\n" in output
+    reason = "No block of the reply says which file it is for."
+    assert f"[bob] This reply does not count because no file could be read from it: {reason}\n" in output
+    assert "vote" not in output
 
 
 def test_a_session_without_a_decision_says_so(cli: Cli) -> None:
@@ -113,8 +113,8 @@ def test_a_session_without_a_decision_says_so(cli: Cli) -> None:
 def test_a_huge_unfinished_answer_is_shown_by_its_first_words(cli: Cli) -> None:
     endless = {"turns": [{"hang": True, "text": "number " * 60_000, "after": 50_000}]}
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"), c=endless)
-    done = cli.run("discuss", "Which?", *seats, *OPTIONS, "--timeout", "5")
-    assert "[c] Partial answer: number number" in done.stdout
-    for shown in (done.stdout, cli.run("show").stdout, cli.run("show", "--format", "html").stdout):
-        assert " characters)" in shown
-        assert len(shown) < 20_000
+    result = cli.run("discuss", "Which?", *seats, *OPTIONS, "--timeout", "5")
+    assert "[c] Partial answer: number number" in result.stdout
+    for view in (result.stdout, cli.run("show").stdout, cli.run("show", "--format", "html").stdout):
+        assert " characters)" in view
+        assert len(view) < 20_000

@@ -14,18 +14,18 @@ from tests.doors.scripted_seats import council_seat
 
 def completed(cli: Cli, *words: str) -> list[str]:
     """What bash would offer for the last of these words."""
-    asked = {"_ROUNDTABLE_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words))}
-    done = subprocess.run(
+    environment = {"_ROUNDTABLE_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words))}
+    process = subprocess.run(
         ROUNDTABLE,
         cwd=cli.work,
-        env={**cli.env, **asked, "COMP_WORDS": " ".join(("roundtable", *words))},
+        env={**cli.env, **environment, "COMP_WORDS": " ".join(("roundtable", *words))},
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         check=True,
     )
-    assert done.stderr == ""
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+    assert process.stderr == ""
+    return [line.partition(",")[2] for line in process.stdout.splitlines() if line]
 
 
 def test_the_shell_completes_commands_and_options(cli: Cli) -> None:
@@ -56,10 +56,10 @@ def test_completing_imports_only_what_it_needs(cli: Cli) -> None:
         "import sys; from roundtable.app.desk import Setup; "
         "Setup.suggest('sessions'); Setup.suggest('seats'); print(*sys.modules)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [ROUNDTABLE[0], "-c", looks], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=True
     )
-    assert {"asyncio", "sqlalchemy", "httpx2", "rich"}.isdisjoint(done.stdout.split())
+    assert {"asyncio", "sqlalchemy", "httpx2", "rich"}.isdisjoint(process.stdout.split())
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -57,13 +57,13 @@ def test_every_setting_is_shown_with_its_source(cli: Cli) -> None:
     person(cli).write_text("[limits]\nseat_timeout = 90\nretries = 1\n")
     workspace(cli).parent.mkdir()
     workspace(cli).write_text('[limits]\nretries = 0\n[seats.x]\nvoices = ["script:s.toml"]\npriority = 1\n')
-    found = in_force(cli)
-    assert found["limits.seat_timeout"] == (90, "you")
-    assert found["limits.retries"] == (0, "workspace")
-    assert found["limits.max_tokens"] == (2048, "default")
-    assert found["meetings.knights.rounds"] == (5, "default")
-    assert found["seats.x.priority"] == (1, "workspace")
-    assert found["seats.x.voices"] == (None, "withheld")
+    settings = in_force(cli)
+    assert settings["limits.seat_timeout"] == (90, "you")
+    assert settings["limits.retries"] == (0, "workspace")
+    assert settings["limits.max_tokens"] == (2048, "default")
+    assert settings["meetings.knights.rounds"] == (5, "default")
+    assert settings["seats.x.priority"] == (1, "workspace")
+    assert settings["seats.x.voices"] == (None, "withheld")
     assert "limits.retries\tworkspace config\t0" in cli.run("config").stdout.splitlines()
 
 
@@ -79,19 +79,19 @@ def test_a_broken_config_is_reported_with_its_path_and_old_sessions_stay_readabl
     cli.run("discuss", "REST?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     workspace(cli).parent.mkdir()
     workspace(cli).write_text("limits = [")
-    wrong = f"{workspace(cli)} is not valid TOML"
+    output = f"{workspace(cli)} is not valid TOML"
     for args in (("config",), ("config", "get", "limits"), ("init", "--yes"), ("discuss", "x?")):
-        assert wrong in cli.run(*args, code=2).stderr
+        assert output in cli.run(*args, code=2).stderr
     assert cli.run("config", "path").stdout == f"{workspace(cli)}\n"
     for args, words in {("list",): "REST?", ("status",): "REST", ("show",): "REST"}.items():
-        done = cli.run(*args)
-        assert words in done.stdout
-        assert done.stderr.startswith(f"The config is invalid and was ignored. {wrong}")
+        result = cli.run(*args)
+        assert words in result.stdout
+        assert result.stderr.startswith(f"The config is invalid and was ignored. {output}")
 
 
 def test_values_that_a_command_fills_in_are_not_settings(cli: Cli) -> None:
-    found = in_force(cli)
-    assert {key for key in found if key.startswith(("meetings.apply", "meetings.review"))} == {
+    settings = in_force(cli)
+    assert {key for key in settings if key.startswith(("meetings.apply", "meetings.review"))} == {
         "meetings.apply.mends",
         "meetings.apply.repairs",
     }

@@ -48,10 +48,10 @@ def test_the_costs_of_a_session_are_shown_by_seat_and_round(cli: Cli) -> None:
         ["council/1-blind", "2", "0", "2,000", "30%", "100", "$0.0200 and plan ($0.0100 by the token)"],
         ["total", "2", "0", "2,000", "30%", "100", "$0.0200 and plan ($0.0100 by the token)"],
     ]
-    told = json.loads(cli.run("show", "--cost", "--json").stdout)
-    assert told["total"]["cost_usd"] == 0.02
-    assert told["seats"]["claude"]["cached_share"] == 0.6
-    assert told["rounds"]["council/1-blind"]["plan_usd"] == 0.01
+    output = json.loads(cli.run("show", "--cost", "--json").stdout)
+    assert output["total"]["cost_usd"] == 0.02
+    assert output["seats"]["claude"]["cached_share"] == 0.6
+    assert output["rounds"]["council/1-blind"]["plan_usd"] == 0.01
 
 
 def test_an_unknown_price_next_to_free_ones_is_not_shown_as_free(cli: Cli) -> None:
@@ -82,9 +82,9 @@ def test_a_quote_is_a_table_or_json(cli: Cli) -> None:
     assert total.endswith("the price of dim:alpha is unknown. No model was asked and nothing was spent.")
     assert notices[0].startswith("It is likely to cost more than the budget of $0.001")
     assert notices[1].startswith("The budget does not cover dim:alpha")
-    told = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
-    assert told["calls"] == {"likely": 3, "most": 8}
-    assert told["sentence"].startswith("About $")
+    output = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
+    assert output["calls"] == {"likely": 3, "most": 8}
+    assert output["sentence"].startswith("About $")
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
@@ -93,9 +93,9 @@ def test_a_quote_lists_unavailable_seats(cli: Cli) -> None:
     quoted = cli.run("discuss", "REST?", *seats, "--quote").stdout
     assert "ghost is unavailable: There is no endpoint called `nosuch`." in quoted
     assert "local is unavailable: " in quoted
-    told = json.loads(cli.run("discuss", "REST?", *DIM, *seats, "--quote", "--json").stdout)
-    assert told["usd"] == {"likely": None, "most": None}
-    assert [bool(row["cannot_speak"]) for row in told["seats"]] == [False, True, True]
+    output = json.loads(cli.run("discuss", "REST?", *DIM, *seats, "--quote", "--json").stdout)
+    assert output["usd"] == {"likely": None, "most": None}
+    assert [bool(row["cannot_speak"]) for row in output["seats"]] == [False, True, True]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1"])
@@ -113,14 +113,14 @@ def test_a_limit_in_the_config_is_checked_by_the_doctor(cli: Cli) -> None:
 
 def test_a_token_budget_is_announced_before_the_meeting(cli: Cli) -> None:
     seats = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
-    told = cli.run("discuss", "REST?", *seats, "--budget-tokens", "10").stderr
-    assert told.startswith("It is likely to take more than the budget of 10 tokens")
+    output = cli.run("discuss", "REST?", *seats, "--budget-tokens", "10").stderr
+    assert output.startswith("It is likely to take more than the budget of 10 tokens")
 
 
 def test_a_round_that_the_budget_forbids_is_reported(cli: Cli) -> None:
     seats = cli.script(claude={**using(cost_usd=0.02)}, gpt={**council_seat("Use GraphQL"), "defaults": {}})
-    told = cli.run("discuss", "REST?", *seats, "--budget-usd", "0.01", "--plain", code=3).stdout
-    assert "Round council/2-ballot was not held: $0.0200 is spent, and the budget is $0.0100." in told
+    output = cli.run("discuss", "REST?", *seats, "--budget-usd", "0.01", "--plain", code=3).stdout
+    assert "Round council/2-ballot was not held: $0.0200 is spent, and the budget is $0.0100." in output
 
 
 def test_an_interrupted_call_is_shown_as_possibly_charged(cli: Cli) -> None:
@@ -135,12 +135,12 @@ def test_an_interrupted_call_is_shown_as_possibly_charged(cli: Cli) -> None:
 
 def test_the_estimated_cost_is_shown_and_confirmed_before_money_is_spent(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain") as terminal:
-        seen = terminal.expect("Continue? [y/N]")
+        screen = terminal.expect("Continue? [y/N]")
         terminal.type("y\n")
         assert "Round council/1-blind" in terminal.end(6)
-    told = next(line for line in seen.splitlines() if line.startswith("About $"))
-    assert told.endswith(" calls.")
-    assert "Round council/1-blind" not in seen
+    estimate = next(line for line in screen.splitlines() if line.startswith("About $"))
+    assert estimate.endswith(" calls.")
+    assert "Round council/1-blind" not in screen
 
 
 def test_without_confirmation_nothing_is_spent_or_recorded(cli: Cli) -> None:
@@ -153,9 +153,9 @@ def test_without_confirmation_nothing_is_spent_or_recorded(cli: Cli) -> None:
 
 def test_a_given_budget_replaces_the_confirmation(cli: Cli) -> None:
     with cli.terminal("discuss", "REST?", *PAID, "--plain", "--budget-usd", "1") as terminal:
-        seen = terminal.end(6)
-    assert "Go ahead?" not in seen
-    assert "About $" in seen
+        screen = terminal.end(6)
+    assert "Go ahead?" not in screen
+    assert "About $" in screen
 
 
 def test_a_free_meeting_shows_no_cost_estimate(cli: Cli) -> None:
@@ -184,11 +184,11 @@ def test_a_narrow_terminal_shows_the_complete_costs(cli: Cli) -> None:
     cli.run("discuss", "REST?", *seats)
     for columns in (40, 60, 100):
         with cli.terminal("show", "--cost", columns=columns) as terminal:
-            seen = terminal.end(0)
-        assert "$0.0213" in seen
-        assert "…" not in seen
-        assert "by the token)" in " ".join(seen.split())
-        assert max(len(line.rstrip()) for line in seen.splitlines()) <= columns
+            screen = terminal.end(0)
+        assert "$0.0213" in screen
+        assert "…" not in screen
+        assert "by the token)" in " ".join(screen.split())
+        assert max(len(line.rstrip()) for line in screen.splitlines()) <= columns
     with cli.terminal("show", "--cost", columns=40) as terminal:
         assert "gpt\n  Calls: 1\n  Failed: 0\n  Tokens in: 1,000\n" in terminal.end(0)
 
@@ -199,10 +199,10 @@ def test_a_narrow_terminal_shows_a_complete_session(cli: Cli) -> None:
     cli.run("discuss", "REST?", *seats)
     for columns in (60, 80):
         with cli.terminal("show", columns=columns) as terminal:
-            seen = terminal.end(0)
-        assert "…" not in seen
-        assert "by the token" in " ".join(seen.split())
-        assert max(len(line.rstrip()) for line in seen.splitlines()) <= columns
+            screen = terminal.end(0)
+        assert "…" not in screen
+        assert "by the token" in " ".join(screen.split())
+        assert max(len(line.rstrip()) for line in screen.splitlines()) <= columns
 
 
 def test_a_narrow_terminal_shows_complete_tables_of_voices_and_keys(cli: Cli) -> None:

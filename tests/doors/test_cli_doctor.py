@@ -34,11 +34,11 @@ def configure(cli: Cli, text: str) -> None:
 
 
 def test_every_voice_has_a_line_and_none_is_called_ok_without_being_asked(cli: Cli) -> None:
-    shown = cli.run("doctor").stdout
-    assert "– seat a: cli:nowhere: missing. There is no agent called `nowhere`." in shown
-    assert "✓ seat a: script:s.toml: script read, not asked" in shown
-    assert "All is well" not in shown
-    assert "`roundtable doctor --deep` asks every seat." in shown
+    output = cli.run("doctor").stdout
+    assert "– seat a: cli:nowhere: missing. There is no agent called `nowhere`." in output
+    assert "✓ seat a: script:s.toml: script read, not asked" in output
+    assert "All is well" not in output
+    assert "`roundtable doctor --deep` asks every seat." in output
     data = json.loads(cli.run("doctor", "--json").stdout)
     assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
 
@@ -48,18 +48,18 @@ def test_the_doctor_shows_the_sandbox_in_use_and_the_blocked_escape_attempts(cli
     assert "sandbox: none, so checks and candidates cannot run." in cli.run("doctor").stdout
     cli.env["PATH"] = os.environ["PATH"]
     configure(cli, '[sandbox]\nuse = "bubblewrap"\n[seats.a]\nvoices = ["script:s.toml"]')
-    shown = cli.run("doctor").stdout
-    assert "✓ sandbox: bubblewrap, limits enforced by the " in shown
-    assert "; 8 of 8 escape attempts blocked" in shown
+    output = cli.run("doctor").stdout
+    assert "✓ sandbox: bubblewrap, limits enforced by the " in output
+    assert "; 8 of 8 escape attempts blocked" in output
 
 
 def test_a_chosen_sandbox_that_is_not_available_is_a_problem(cli: Cli) -> None:
     configure(cli, '[sandbox]\nuse = "docker"\n[seats.a]\nvoices = ["script:s.toml"]')
-    shown = cli.run("doctor", code=2).stdout
-    assert "✗ sandbox: [sandbox] use = docker, which is not available, so checks and candidates cannot run." in shown
-    assert 'set `use` in [sandbox] to "auto"' in shown
-    assert "Install bubblewrap" not in shown, "that is not what was asked for"
-    assert "Problems found." in shown
+    output = cli.run("doctor", code=2).stdout
+    assert "✗ sandbox: [sandbox] use = docker, which is not available, so checks and candidates cannot run." in output
+    assert 'set `use` in [sandbox] to "auto"' in output
+    assert "Install bubblewrap" not in output, "that is not what was asked for"
+    assert "Problems found." in output
     assert json.loads(cli.run("doctor", "--json", code=2).stdout)["isolation"]["chosen"] == "docker"
 
 
@@ -68,7 +68,7 @@ def test_the_json_report_contains_the_status_the_home_folder_and_available_seats
     data = json.loads(cli.run("doctor", "--workspace", str(cli.work), "--json").stdout)
     assert data["ok"] is True
     assert data["roundtable_home"] == {"path": str(cli.home), "readable": True, "writable": True}
-    assert {name: it["status"] for name, it in data["participants"].items()} == {"a": "ok", "b": "ok"}
+    assert {name: seat["status"] for name, seat in data["participants"].items()} == {"a": "ok", "b": "ok"}
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be")
     cli.env["ROUNDTABLE_HOME"] = str(blocked / "home")
@@ -83,7 +83,10 @@ def test_a_seat_whose_program_is_not_on_the_path_is_missing(cli: Cli, tmp_path: 
     (tmp_path / "bin" / "claude").write_text("#!/bin/sh\necho 2.1.197\n")
     (tmp_path / "bin" / "claude").chmod(0o755)
     data = json.loads(cli.run("doctor", "--json", code=2).stdout)
-    assert {name: it["status"] for name, it in data["participants"].items()} == {"claude": "ok", "opencode": "missing"}
+    assert {name: seat["status"] for name, seat in data["participants"].items()} == {
+        "claude": "ok",
+        "opencode": "missing",
+    }
     assert data["ok"] is False
 
 
@@ -111,10 +114,10 @@ def test_a_seat_without_voices_and_a_broken_config_end_with_2(cli: Cli) -> None:
 
 def test_an_unusable_record_exits_with_1_and_reports_no_other_problem(cli: Cli) -> None:
     (cli.home / "roundtable.db").write_bytes(b"this is no database" * 100)
-    shown = cli.run("doctor", code=1).stdout
-    assert "is not a database" in shown
-    assert "✗ seats: not checked" in shown
-    assert "No seat can speak" not in shown
+    output = cli.run("doctor", code=1).stdout
+    assert "is not a database" in output
+    assert "✗ seats: not checked" in output
+    assert "No seat can speak" not in output
 
 
 async def test_without_configured_seats_doctor_and_discuss_name_the_same_voices(cli: Cli) -> None:
@@ -124,38 +127,38 @@ async def test_without_configured_seats_doctor_and_discuss_name_the_same_voices(
 
 
 def doctor_and_discuss(cli: Cli) -> None:
-    shown = cli.run("doctor").stdout
-    assert "requires --seat in a pipe" in shown
+    output = cli.run("doctor").stdout
+    assert "requires --seat in a pipe" in output
     assert "--seat ada=lab:alpha" in cli.run("discuss", "Why?", code=2).stderr
     with cli.terminal("discuss", "Why?") as terminal:
-        seen = terminal.expect("Which seats?")
-    assert "cost money" not in seen
+        screen = terminal.expect("Which seats?")
+    assert "cost money" not in screen
     for number, name in enumerate(("ada", "grace", "alan"), 1):
-        assert f"✓ seat {name}: lab:alpha: its server answers, not asked" in shown
-        assert f"{number}. {name} (lab:alpha)" in seen
+        assert f"✓ seat {name}: lab:alpha: its server answers, not asked" in output
+        assert f"{number}. {name} (lab:alpha)" in screen
 
 
 def test_each_seat_gets_a_line_as_soon_as_it_has_answered(cli: Cli) -> None:
-    done = cli.run("doctor", "--deep", "--yes")
-    assert "✗ seat a: cli:nowhere: missing" in done.stderr
-    assert "✓ seat a: script:s.toml: answered in" in done.stderr
-    assert "✓ seat b: script:s.toml: answered in" in done.stderr
-    assert "in place of cli:nowhere" in done.stdout
-    assert "No problems found." in done.stdout
+    result = cli.run("doctor", "--deep", "--yes")
+    assert "✗ seat a: cli:nowhere: missing" in result.stderr
+    assert "✓ seat a: script:s.toml: answered in" in result.stderr
+    assert "✓ seat b: script:s.toml: answered in" in result.stderr
+    assert "in place of cli:nowhere" in result.stdout
+    assert "No problems found." in result.stdout
 
 
 def test_the_deep_check_asks_before_it_starts(cli: Cli) -> None:
-    for typed, asked in (("n", False), ("y", True)):
+    for answer, is_asked in (("n", False), ("y", True)):
         with cli.terminal("doctor", "--deep") as terminal:
             assert "a fraction of a cent" in terminal.expect("Ask the seats?")
-            terminal.type(typed + "\n")
-            assert ("answered in" in terminal.end(0)) == asked
+            terminal.type(answer + "\n")
+            assert ("answered in" in terminal.end(0)) == is_asked
 
 
 def test_without_a_terminal_the_deep_check_needs_yes(cli: Cli) -> None:
-    done = cli.run("doctor", "--deep", code=2, input="y\n")
-    assert "Add --yes." in done.stderr
-    assert done.stdout == ""
+    result = cli.run("doctor", "--deep", code=2, input="y\n")
+    assert "Add --yes." in result.stderr
+    assert result.stdout == ""
 
 
 def test_a_version_check_ends_its_program_when_it_is_killed(cli: Cli, tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ def files(folder: Path) -> list[str]:
 def appeared(folder: Path, pattern: str) -> Path:
     """The file of that name, once it is there."""
     give_up = time.monotonic() + PATIENCE
-    while not (found := list(folder.glob(pattern))):
+    while not (files := list(folder.glob(pattern))):
         assert time.monotonic() < give_up, pattern
         time.sleep(0.01)
-    return found[0]
+    return files[0]
 
 
 # --- export ---------------------------------------------------------------------------------------
@@ -50,11 +50,11 @@ def appeared(folder: Path, pattern: str) -> Path:
 )
 def test_a_session_is_exported_to_a_file_named_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
     slug = agreed(cli)
-    done = cli.run("export", "last", "--format", form)
-    assert done.stdout == f"{slug}.{suffix}\n"
-    written = (cli.work / f"{slug}.{suffix}").read_text()
-    assert written.startswith(begins)
-    assert written == cli.run("show", "last", "--format", form).stdout, "one renderer under both"
+    result = cli.run("export", "last", "--format", form)
+    assert result.stdout == f"{slug}.{suffix}\n"
+    output = (cli.work / f"{slug}.{suffix}").read_text()
+    assert output.startswith(begins)
+    assert output == cli.run("show", "last", "--format", form).stdout, "one renderer under both"
 
 
 def test_html_contains_the_agreement_map_and_the_recount_and_no_script(cli: Cli) -> None:
@@ -209,13 +209,13 @@ def test_an_unwritable_folder_is_reported_in_one_sentence(cli: Cli) -> None:
     (cli.work / ".roundtable" / "sessions").write_text("")
     table = cli.script(claude=council_seat("REST", "A"), gpt=council_seat("REST", "A"))
     options = ("--option", "REST", "--option", "GraphQL", "--headless", "--plain")
-    done = cli.run("discuss", QUESTION, *options, *table)
-    assert "topic.md cannot be written (and 3 more)" in done.stderr
-    assert "roundtable sync" in done.stderr
+    result = cli.run("discuss", QUESTION, *options, *table)
+    assert "topic.md cannot be written (and 3 more)" in result.stderr
+    assert "roundtable sync" in result.stderr
     refused = cli.run("sync", code=2).stderr
     assert "topic.md cannot be written (and 3 more)" in refused
     assert "The other files are up to date" in refused
-    assert done.stderr.count("\n") == 1
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_killed_process_leaves_complete_files_that_sync_updates(cli: Cli) -> None:
@@ -252,10 +252,10 @@ def test_a_branch_starts_before_a_round_and_runs_independently(cli: Cli) -> None
     cli.run("discuss", QUESTION, *options, *table, code=3)
     parent = cli_list(cli)[0]
     cli.script(claude=council_seat("REST", "A"), gpt=council_seat("GraphQL", "A"))
-    told = cli.run("branch", parent["slug"], "--at", "3").stdout
-    child = told.split()[2].rstrip(";")
+    output = cli.run("branch", parent["slug"], "--at", "3").stdout
+    child = output.split()[2].rstrip(";")
     assert not json.loads(cli.run("status", child, "--json").stdout)["run_id"], "it was never run"
-    assert f"roundtable resume {child}" in told
+    assert f"roundtable resume {child}" in output
     cli.run("resume", child, "--plain", code=3)
     old, new = (json.loads(cli.run("show", session, "--format", "json").stdout) for session in (parent["id"], child))
     assert new["parent"] == old["id"]

@@ -25,12 +25,12 @@ def test_the_final_choice_is_asked_in_words_and_answered_by_letter_number_name_o
     cli: Cli, typed: str, step: str
 ) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
-        asked = terminal.expect("Your choice [1-6, Enter for later]:")
+        screen = terminal.expect("Your choice [1-6, Enter for later]:")
         terminal.type(typed.rstrip("\n") + "\n")
         terminal.end(code=0)
-    assert "1. apply (a): mark it to be carried out (with `roundtable apply`)" in asked
-    assert "2. myself (m): you carry it out yourself" in asked
-    assert "3. later (l): decide later (default)" in asked
+    assert "1. apply (a): mark it to be carried out (with `roundtable apply`)" in screen
+    assert "2. myself (m): you carry it out yourself" in screen
+    assert "3. later (l): decide later (default)" in screen
     assert json.loads(cli.run("status", "--json").stdout)["decision"]["next_step"] == step
 
 
@@ -60,43 +60,43 @@ def test_sending_the_seats_back_asks_for_a_note_that_they_read(cli: Cli) -> None
 def test_a_diagnosis_ends_with_a_fix_a_report_or_a_log_entry(cli: Cli, typed: str, option: str) -> None:
     seats = cli.script(a=doctor("stale-token"), b=doctor("stale-token"))
     with cli.terminal("code-red", "login crashes", "--plain", *seats) as terminal:
-        asked = terminal.expect("Your choice [1-3, Enter for report]:")
+        screen = terminal.expect("Your choice [1-3, Enter for report]:")
         terminal.type(typed + "\n")
         assert f"Gate outcome: {option}" in terminal.end(code=0)
-    assert "1. fix (f): mark it to be fixed (with `roundtable apply`)" in asked
-    assert "3. log (l): write it into the error log for later" in asked
+    assert "1. fix (f): mark it to be fixed (with `roundtable apply`)" in screen
+    assert "3. log (l): write it into the error log for later" in screen
 
 
 def test_the_proposals_are_shown_when_a_tie_is_broken(cli: Cli) -> None:
     seats = cli.script(a=voter("A chess app", "A", "B"), b=voter("A garden app", "B", "A"))
     with cli.terminal("vote", "What next?", "--plain", *seats) as terminal:
-        asked = terminal.expect("Your choice [1-3, Enter for none]:")
+        screen = terminal.expect("Your choice [1-3, Enter for none]:")
         terminal.type("?\n")
         again = terminal.expect("[1-3, Enter for none]: ?\n  1. A:")
         assert "There is no option" not in again
         terminal.type("1\n")
         assert "Decision reached" in terminal.end(code=0)
-    assert "A chess app" in asked
-    assert "A garden app" in asked
+    assert "A chess app" in screen
+    assert "A garden app" in screen
 
 
 def test_nothing_is_executed_without_approval(cli: Cli) -> None:
     agree = "AGREE: a\nSimple is enough."
     seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
     with cli.terminal("debate", "REST?", "--plain", *seats) as terminal:
-        asked = terminal.expect("Your choice [1-2, Enter for no]:")
+        screen = terminal.expect("Your choice [1-2, Enter for no]:")
         terminal.type("\n")
         terminal.end(code=0)
-    assert "2. no (n): nothing is carried out (default)" in asked
+    assert "2. no (n): nothing is carried out (default)" in screen
     assert json.loads(cli.run("status", "--json").stdout)["decision"].get("next_step", "") == ""
 
 
 def test_an_approval_is_recorded_without_claiming_that_anything_was_done(cli: Cli) -> None:
     agree = "AGREE: a\nSimple is enough."
     seats = cli.script(a=debater("Use REST", agree), b=debater("Use REST", agree))
-    told = cli.run("debate", "REST?", *seats, "--answer", "execute=yes").stdout
-    assert "1. yes (y): mark it to be carried out (with `roundtable apply`)" in told
-    assert "Next step: carry it out with `roundtable apply`." in told
+    output = cli.run("debate", "REST?", *seats, "--answer", "execute=yes").stdout
+    assert "1. yes (y): mark it to be carried out (with `roundtable apply`)" in output
+    assert "Next step: carry it out with `roundtable apply`." in output
 
 
 # --- later, and from elsewhere -------------------------------------------------------------------
@@ -106,16 +106,16 @@ def test_ctrl_c_leaves_the_gate_open_and_prints_how_to_answer_it_later(cli: Cli)
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("\x03")
-        left = terminal.end(code=130)
-    assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from any terminal:" in left
-    assert "decide=OPTION" in left
+        screen = terminal.end(code=130)
+    assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from any terminal:" in screen
+    assert "decide=OPTION" in screen
     (waiting,) = json.loads(cli.run("gates", "--json").stdout)["gates"]
     assert (waiting["gate"], tuple(waiting["options"]), waiting["default"]) == ("decide", FINAL_OPTIONS, "later")
     assert waiting["asks"] == "Redis?"
     assert waiting["since"].endswith("Z")
     assert waiting["pid"] is None
-    told = cli.run("answer", waiting["address"], "decide=m", "--text", "On Monday.").stdout
-    assert told == f"Gate decide is answered: myself; continue with: roundtable resume {waiting['address']}\n"
+    output = cli.run("answer", waiting["address"], "decide=m", "--text", "On Monday.").stdout
+    assert output == f"Gate decide is answered: myself; continue with: roundtable resume {waiting['address']}\n"
     assert "Next step: a person carries it out by hand." in cli.run("resume").stdout
     assert "No gate is waiting in this workspace." in cli.run("gates").stderr
 
@@ -152,13 +152,13 @@ def test_a_gate_takes_its_default_without_a_terminal(cli: Cli) -> None:
 
 
 def test_a_gate_can_be_answered_in_advance(cli: Cli) -> None:
-    shown = cli.run(*knights(cli, 9), "--answer", "decide=myself").stdout
-    assert "Gate decide: myself (answered ahead)." in shown
+    output = cli.run(*knights(cli, 9), "--answer", "decide=myself").stdout
+    assert "Gate decide: myself (answered ahead)." in output
 
 
 def test_a_repeated_gate_can_be_answered_in_advance_by_its_number(cli: Cli) -> None:
-    shown = cli.run(*knights(cli, 9), "--answer", "decide=back", "--answer", "decide-2=myself").stdout
-    assert "Gate decide-2: myself (answered ahead)." in shown
+    output = cli.run(*knights(cli, 9), "--answer", "decide=back", "--answer", "decide-2=myself").stdout
+    assert "Gate decide-2: myself (answered ahead)." in output
     seats = cli.script(a=debater("REST", "AGREE: a"), b=debater("REST", "AGREE: a"))
     cli.run("debate", "REST?", *seats, "--answer", "interjection-3=end")
     for unknown in ("interjection=end", "chose-2=a"):

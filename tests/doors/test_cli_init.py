@@ -43,12 +43,12 @@ def config(cli: Cli) -> Path:
 @pytest.mark.feature("S3.27")
 def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_question(cli: Cli) -> None:
     with cli.terminal("init") as terminal:
-        found = terminal.expect("Which seats? [numbers or names, Enter for all, q to quit]:")
-        assert "1. claude (cli:claude): Claude Code," in found
-        assert "2. openai (openai:gpt-4o): OpenAI, key from OPENAI_API_KEY" in found
+        screen = terminal.expect("Which seats? [numbers or names, Enter for all, q to quit]:")
+        assert "1. claude (cli:claude): Claude Code," in screen
+        assert "2. openai (openai:gpt-4o): OpenAI, key from OPENAI_API_KEY" in screen
         terminal.type("1\n")
-        shown = terminal.expect("Write the config? [Y/n]:")
-        assert '| voices = ["cli:claude"]' in shown
+        display = terminal.expect("Write the config? [Y/n]:")
+        assert '| voices = ["cli:claude"]' in display
         assert not config(cli).exists()
         terminal.type("\n")
         terminal.expect("A first question for the table? [Enter for none]:")
@@ -85,9 +85,9 @@ def test_a_single_key_is_offered_three_personas_and_the_local_models(cli: Cli, t
     (tmp_path / "bin" / "claude").unlink()
     own_model(cli)
     with cli.terminal("init") as terminal:
-        found = terminal.expect("Which seats? [numbers or names, Enter for the first 3, q to quit]:")
-        assert "openai:gpt-4o can fill 3 seats, each with its own persona." in found
-        assert "4. mine (embedded:mine): installed" in found
+        screen = terminal.expect("Which seats? [numbers or names, Enter for the first 3, q to quit]:")
+        assert "openai:gpt-4o can fill 3 seats, each with its own persona." in screen
+        assert "4. mine (embedded:mine): installed" in screen
         terminal.type("1,4\n")
         terminal.expect("Write the config?")
         terminal.type("\n")
@@ -121,9 +121,9 @@ def test_a_second_run_keeps_the_config_word_for_word_and_adds_new_seats(cli: Cli
     mine = 'language = "de" # mine\n\n[table]\nseats = ["claude"]\n\n[seats.claude]\nvoices = ["cli:claude"]'
     config(cli).write_text(mine)
     cli.run("trust", "--yes")
-    told = cli.run("init", "--yes").stderr
-    assert "Kept unchanged: table" in told
-    assert "claude (cli:claude)" not in told
+    output = cli.run("init", "--yes").stderr
+    assert "Kept unchanged: table" in output
+    assert "claude (cli:claude)" not in output
     assert config(cli).read_text().startswith(mine)
     assert written(cli)["seats"]["openai"] == {"voices": ["openai:gpt-4o"]}
     assert "already trusted" in cli.run("trust").stderr
@@ -154,18 +154,18 @@ def test_the_user_config_applies_to_every_workspace(cli: Cli) -> None:
 
 def test_existing_seats_of_the_user_config_are_named(cli: Cli) -> None:
     cli.run("init", "--user", "--yes")
-    told = cli.run("init", "--yes").stderr
-    assert "Your seats: claude, openai.\nAsk them something: roundtable discuss" in told
+    output = cli.run("init", "--yes").stderr
+    assert "Your seats: claude, openai.\nAsk them something: roundtable discuss" in output
     assert not config(cli).exists()
 
 
 def test_without_any_voice_init_says_how_to_get_one(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "bin" / "claude").unlink()
     del cli.env["OPENAI_API_KEY"]
-    told = cli.run("init", "--yes").stderr
-    assert "roundtable keys set openai" in told
-    assert "`roundtable models get smollm2-135m` downloads a small model." in told
-    assert "`roundtable demo`" in told
+    output = cli.run("init", "--yes").stderr
+    assert "roundtable keys set openai" in output
+    assert "`roundtable models get smollm2-135m` downloads a small model." in output
+    assert "`roundtable demo`" in output
     assert "# [seats.claude]" in config(cli).read_text()
     assert written(cli) == {}
 
@@ -284,7 +284,7 @@ defaults:
 @pytest.mark.feature("S4.59", "S4.60", "S4.61", "S4.62", "S4.63")
 def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
     (cli.work / "config.yaml").write_text(TERMINAL)
-    told = cli.run("init", "--import", "config.yaml", "--yes").stderr
+    output = cli.run("init", "--import", "config.yaml", "--yes").stderr
     assert written(cli)["table"] == {"meeting": "debate", "seats": ["claude", "gpt", "grok"]}
     assert written(cli)["meetings"] == {"debate": {"executor": "claude"}}
     assert written(cli)["limits"] == {"seat_timeout": 60}
@@ -296,11 +296,11 @@ def test_a_terminal_documents_config_yaml_becomes_a_debate(cli: Cli) -> None:
     }
     assert written(cli)["endpoints"] == {"xai": {"key": "env:GROK_API_KEY"}}
     assert "xai:grok-4.7\tno\txAI: set GROK_API_KEY" in cli.run("voices").stdout
-    assert KEY not in config(cli).read_text() + told
-    assert "`roundtable keys set openai`" in told
-    assert "gemini: its path was not imported" in told
-    assert "auto_debate" in told
-    assert "consensus_timeout" in told
+    assert KEY not in config(cli).read_text() + output
+    assert "`roundtable keys set openai`" in output
+    assert "gemini: its path was not imported" in output
+    assert "auto_debate" in output
+    assert "consensus_timeout" in output
 
 
 @pytest.mark.feature("S4.58")

@@ -34,9 +34,9 @@ def listed(cli: Cli) -> list[dict[str, object]]:
 def test_a_key_from_a_pipe_is_stored_listed_and_removed(cli: Cli) -> None:
     assert "No keys yet" in cli.run("keys").stderr
     assert "Stored OPENAI_API_KEY in your secrets file." in cli.run("keys", "set", "openai", input=KEY + "\n").stderr
-    shown = cli.run("keys", "list").stdout
-    assert KEY[-4:] in shown
-    assert KEY[-6:] not in shown
+    output = cli.run("keys", "list").stdout
+    assert KEY[-4:] in output
+    assert KEY[-6:] not in output
     assert listed(cli)[0]["name"] == "OPENAI_API_KEY"
     voices = json.loads(cli.run("voices", "--json").stdout)["endpoints"]
     assert next(voice for voice in voices if voice["name"] == "openai")["key_place"] == "file"
@@ -48,18 +48,18 @@ def test_a_key_that_is_typed_is_not_shown(cli: Cli) -> None:
     with cli.terminal("keys", "set", "openai") as terminal:
         terminal.expect("Key for openai")
         terminal.type(KEY + "\n")
-        seen = terminal.end(0)
-    assert "Stored OPENAI_API_KEY" in seen
-    assert KEY[:12] not in seen
+        screen = terminal.end(0)
+    assert "Stored OPENAI_API_KEY" in screen
+    assert KEY[:12] not in screen
     assert listed(cli)[0]["tail"] == KEY[-4:]
 
 
 def test_a_key_is_never_an_argument(cli: Cli) -> None:
-    for given in (KEY, token(32, seed=33)):
-        said = cli.run("keys", "set", given, code=2).stderr
-        assert "looks like a key" in said
-        assert "it is now in your shell's history" in said
-        assert given not in said
+    for key in (KEY, token(32, seed=33)):
+        text = cli.run("keys", "set", key, code=2).stderr
+        assert "looks like a key" in text
+        assert "it is now in your shell's history" in text
+        assert key not in text
     assert listed(cli) == []
 
 
@@ -77,9 +77,9 @@ def test_a_key_is_never_an_argument(cli: Cli) -> None:
     ],
 )
 def test_no_error_repeats_a_possible_key(cli: Cli, words: list[str]) -> None:
-    said = cli.run("keys", *words, code=2)
-    assert "hunter" not in said.stdout + said.stderr
-    assert said.stderr.startswith(("Error: Invalid arguments", "Error: This is not a valid"))
+    result = cli.run("keys", *words, code=2)
+    assert "hunter" not in result.stdout + result.stderr
+    assert result.stderr.startswith(("Error: Invalid arguments", "Error: This is not a valid"))
 
 
 def test_a_missing_key_name_is_reported(cli: Cli) -> None:
@@ -88,8 +88,8 @@ def test_a_missing_key_name_is_reported(cli: Cli) -> None:
 
 def test_replacing_a_key_is_reported(cli: Cli) -> None:
     assert "in place of" not in cli.run("keys", "set", "openai", input=KEY).stderr
-    said = cli.run("keys", "set", "openai", input=token(30, seed=34)).stderr
-    assert "Stored OPENAI_API_KEY in your secrets file, replacing the earlier key." in said
+    output = cli.run("keys", "set", "openai", input=token(30, seed=34)).stderr
+    assert "Stored OPENAI_API_KEY in your secrets file, replacing the earlier key." in output
 
 
 def test_a_seal_in_the_same_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_locked_keychain_is_skipped_when_storing_and_reported_when_reading(
     cli.run("keys", "set", "openai", input=KEY)
     (tmp_path / "chain.locked").touch()
     assert "in your secrets file" in cli.run("keys", "set", "xai", input=KEY).stderr
-    said = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=2)
-    assert "The keychain is not usable (KeyringLocked)." in said.stdout + said.stderr
+    result = cli.run("discuss", "--seat", "a=openai:gpt-4o", "--headless", "What now?", code=2)
+    assert "The keychain is not usable (KeyringLocked)." in result.stdout + result.stderr
     assert "The keychain is not usable" in cli.run("keys", "remove", "openai", code=2).stderr
     assert [key["place"] for key in listed(cli)] == ["keychain", "file"]
 

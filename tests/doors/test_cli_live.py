@@ -46,9 +46,9 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys; from roundtable.doors.cli.main import _run; _run(['--help']); "
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "discuss" in done.stdout
-    assert done.stderr.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "discuss" in process.stdout
+    assert process.stderr.strip() == "[]"
 
 
 def test_an_unknown_command_names_the_nearest(cli: Cli) -> None:
@@ -62,12 +62,12 @@ def test_a_missing_workspace_is_reported_in_one_sentence(cli: Cli, args: tuple[s
 
 
 def test_debug_is_understood_after_the_command_and_adds_the_traceback(cli: Cli) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [*ROUNDTABLE, "watch", "nothing-here", "--debug"], cwd=cli.work, env=cli.env, capture_output=True, text=True
     )
-    assert done.returncode == 2
-    assert "Traceback" in done.stderr
-    assert "Error: There is no session nothing-here." in done.stderr
+    assert process.returncode == 2
+    assert "Traceback" in process.stderr
+    assert "Error: There is no session nothing-here." in process.stderr
 
 
 # --- exit codes ----------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def test_exit_codes_of_decisions(outcome: Outcome, how: dict[str, bool], code: i
 def test_a_discussion_leaves_with_its_exit_code(
     cli: Cli, seats: dict[str, Any], args: tuple[str, ...], code: int
 ) -> None:
-    done = cli.run("discuss", "REST or GraphQL?", *cli.script(**seats), *OPTIONS, *args, code=code)
-    assert ("No decision" if code in (3, 6) else "Decision reached") in done.stdout
+    result = cli.run("discuss", "REST or GraphQL?", *cli.script(**seats), *OPTIONS, *args, code=code)
+    assert ("No decision" if code in (3, 6) else "Decision reached") in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_a_wrong_argument_is_one_clear_sentence(cli: Cli, args: tuple[str, ...],
     (cli.work / "s.json").write_text("{}")
     cli.home.mkdir()
     (cli.home / "config.toml").write_text("[seats]\nrest.voices = ['x:y']\nthird.voices = ['x:y']")
-    done = cli.run(*args, code=2)
-    assert says in done.stderr
-    assert done.stdout == ""
+    result = cli.run(*args, code=2)
+    assert says in result.stderr
+    assert result.stdout == ""
 
 
 def test_without_seats_it_says_how_to_give_some(cli: Cli) -> None:
@@ -161,11 +161,11 @@ def test_without_seats_it_says_how_to_give_some(cli: Cli) -> None:
 
 
 def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
-    done = cli.run(
+    result = cli.run(
         "discuss", "Which?", *cli.script(a=council_seat("REST", rate=500), b=council_seat("REST")), *OPTIONS, "--json"
     )
-    lines = done.stdout.splitlines()
-    assert done.stderr == ""
+    lines = result.stdout.splitlines()
+    assert result.stderr == ""
     for line in lines:
         decode_event_envelope(line)
     items = [json.loads(line) for line in lines]
@@ -173,21 +173,21 @@ def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
         range(1, 1 + sum(k != "delta" for k in kinds(items)))
     )
     assert all("seq" not in item for item in items if item["kind"] == "delta")
-    said = "".join(item["text"] for item in items if item["kind"] == "delta" and item["seat"] == "a")
-    assert said.startswith("Because.")
+    text = "".join(item["text"] for item in items if item["kind"] == "delta" and item["seat"] == "a")
+    assert text.startswith("Because.")
     assert kinds(items)[-1] == "session.ended"
 
 
 def test_plain_lines_carry_the_seat_and_no_escape_sequence(cli: Cli) -> None:
     evil = "One.\x1b[31m red\x1b[0m\x1b]0;title\x07 [bold]two[/bold]\n[b] forged\r\nthree"
-    done = cli.run(
+    result = cli.run(
         "discuss", "Which?", *cli.script(a=council_seat("REST", text=evil), b=council_seat("REST")), *OPTIONS
     )
-    assert "\x1b" not in done.stdout
-    assert "[a] One. red [bold]two[/bold]\n[a] [b] forged\n[a] three\n" in done.stdout
-    assert "[a] Position: REST, 80% sure" in done.stdout
-    assert "Decision reached: REST" in done.stdout
-    assert "roundtable show " in done.stdout
+    assert "\x1b" not in result.stdout
+    assert "[a] One. red [bold]two[/bold]\n[a] [b] forged\n[a] three\n" in result.stdout
+    assert "[a] Position: REST, 80% sure" in result.stdout
+    assert "Decision reached: REST" in result.stdout
+    assert "roundtable show " in result.stdout
 
 
 def test_the_question_may_come_from_standard_input(cli: Cli) -> None:
@@ -264,26 +264,26 @@ def test_a_killed_session_is_resumed_where_it_was(cli: Cli) -> None:
         running.process.kill()
         running.process.wait()
     cli.script(a=HANGING_SEAT, b=council_seat("REST"))
-    told = cli.run("resume").stdout
-    assert "[a] 1-blind: REST" in told
-    assert told.count("[a] ") == 1
-    assert "[b] Because." in told
-    assert "Decision reached: REST" in told
+    output = cli.run("resume").stdout
+    assert "[a] 1-blind: REST" in output
+    assert output.count("[a] ") == 1
+    assert "[b] Because." in output
+    assert "Decision reached: REST" in output
 
 
 @pytest.mark.feature("S4.7")
 def test_a_name_continues_an_unfinished_session_or_starts_a_new_one(cli: Cli) -> None:
-    named = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
-    with cli.started("discuss", "Which?", *named) as running:
+    options = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
+    with cli.started("discuss", "Which?", *options) as running:
         running.until("move.made")
-        assert "is running in process" in cli.run("discuss", "Which?", *named, code=5).stderr
+        assert "is running in process" in cli.run("discuss", "Which?", *options, code=5).stderr
         running.signal(signal.SIGINT)
         running.rest(code=130)
     first = running.lines[0]["session"]
-    assert "has another question: Which?" in cli.run("discuss", "Something else?", *named, code=2).stderr
+    assert "has another question: Which?" in cli.run("discuss", "Something else?", *options, code=2).stderr
     cli.script(a=council_seat("REST"), b=council_seat("REST"))
-    assert {item["session"] for item in cli.json("discuss", "Which?", *named[:-1])} == {first}
-    assert first not in {item["session"] for item in cli.json("discuss", "Which?", *named[:-1])}
+    assert {item["session"] for item in cli.json("discuss", "Which?", *options[:-1])} == {first}
+    assert first not in {item["session"] for item in cli.json("discuss", "Which?", *options[:-1])}
 
 
 # --- two terminals -------------------------------------------------------------------------------
@@ -347,16 +347,16 @@ def test_a_branch_goes_its_own_way(cli: Cli) -> None:
         "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS, code=3
     )
     first = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["slug"]
-    own = cli.run("branch", first[:-2], "--at", "3").stdout.split()[-1]
-    assert own == f"{first}-2"
+    output = cli.run("branch", first[:-2], "--at", "3").stdout.split()[-1]
+    assert output == f"{first}-2"
     cli.script(a=council_seat("REST", "A"), b=council_seat("REST", "A"))
-    lines = cli.json("resume", own, code=3)
+    lines = cli.json("resume", output, code=3)
     assert lines[0]["charter"]["parent"]
     assert [line["round"] for line in lines if line["kind"] == "round.opened"] == [
         "council/1-blind",
         "council/3-reconsider",
     ]
-    assert "This session has no round 9." in cli.run("branch", own, "--at", "9", code=2).stderr
+    assert "This session has no round 9." in cli.run("branch", output, "--at", "9", code=2).stderr
 
 
 # --- at a terminal -------------------------------------------------------------------------------
@@ -375,25 +375,25 @@ def test_the_live_display_shows_every_seat_and_leaves_the_whole_argument_behind(
         terminal.expect("● claude responding · 1-blind")
         terminal.expect("✗ gpt error")
         terminal.expect("✓ claude done")
-        shown = terminal.end(code=0)
+        screen = terminal.end(code=0)
     assert "\x1b[36m" in terminal.seen
     assert "\x1b[31mcheaper" not in terminal.seen
-    assert "Plain [bold]REST[/bold] is cheaper to run." in shown
-    assert "◌ grok did not answer: timed out" in shown
-    assert "DEGRADED: counted 2 of 4." in shown
+    assert "Plain [bold]REST[/bold] is cheaper to run." in screen
+    assert "◌ grok did not answer: timed out" in screen
+    assert "DEGRADED: counted 2 of 4." in screen
     assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
 
 
 @pytest.mark.feature("S3.88")
 def test_while_a_seat_thinks_there_is_a_sign_of_life_with_colours_only_where_they_are_wanted(cli: Cli) -> None:
     seats = cli.script(claude=council_seat("REST", latency=1.5), gpt=council_seat("REST", latency=1.5))
-    for wanted in (True, False):
-        cli.env |= {} if wanted else {"NO_COLOR": "1"}
+    for colored in (True, False):
+        cli.env |= {} if colored else {"NO_COLOR": "1"}
         with cli.terminal("discuss", "Which?", *seats) as terminal:
             terminal.expect("thinking…")
-            shown = terminal.end(code=0)
-        assert len(set(re.findall(r"· ([\d.]+s) ─╯", shown))) > 1, "a clock that runs"
-        assert ("\x1b[36m" in terminal.seen) == wanted
+            screen = terminal.end(code=0)
+        assert len(set(re.findall(r"· ([\d.]+s) ─╯", screen))) > 1, "a clock that runs"
+        assert ("\x1b[36m" in terminal.seen) == colored
     assert "\x1b" not in cli.run("discuss", "Which?", *seats).stdout
 
 
@@ -415,15 +415,15 @@ def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
         terminal.expect("Your choice")
         assert "is not an answer" in cli.run("answer", "last", "choose=maybe", code=2).stderr
         assert "Gate choose is answered: A" in cli.run("answer", "a").stdout
-        shown = terminal.end(code=0)
-    assert "Decision reached: REST" in shown
-    assert re.search(r"Enter for none\]: *\n", shown), "what follows is not on the line of the question"
+        screen = terminal.end(code=0)
+    assert "Decision reached: REST" in screen
+    assert re.search(r"Enter for none\]: *\n", screen), "what follows is not on the line of the question"
 
 
 def test_watching_at_a_gate_shows_how_to_answer_it(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B"))
-    with cli.terminal("discuss", "Which?", *seats, *OPTIONS) as runs:
-        runs.expect("Your choice")
+    with cli.terminal("discuss", "Which?", *seats, *OPTIONS) as terminal:
+        terminal.expect("Your choice")
         with cli.terminal("watch", "last", columns=80) as watches:
             watches.expect("=OPTION")
             address = json.loads(cli.run("list", "--json").stdout)["sessions"][0]["address"]
@@ -461,8 +461,8 @@ def test_ctrl_c_removes_the_panels_and_does_not_stop_a_watched_session(cli: Cli)
     with cli.terminal("discuss", "Which?", *cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS) as terminal:
         terminal.expect("I was about to")
         terminal.type("\x03")
-        shown = terminal.end(code=130)
-    assert "Resume with: roundtable resume" in shown
+        screen = terminal.end(code=130)
+    assert "Resume with: roundtable resume" in screen
     assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
     with cli.terminal("watch", columns=60, lines=12) as terminal:
         terminal.expect("No process runs this session")

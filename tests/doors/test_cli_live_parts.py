@@ -69,5 +69,5 @@ async def test_the_outlet_waits_for_its_reader_and_for_nobody_else() -> None:
 def test_json_output_needs_no_rich() -> None:
     looks = "print([name for name in ('rich', 'httpx2') if name in sys.modules])"
     code = f"import sys, roundtable.doors.cli.meeting_commands, roundtable.app.desk.roundtable; {looks}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"

@@ -39,7 +39,7 @@ def test_a_meeting_of_the_workspace_is_held_only_after_trust(cli: Cli) -> None:
     (cli.work / ".roundtable" / "meetings" / "design-review.toml").write_text(EXAMPLE)
     refused = cli.run("discuss", "Shall we?", "--meeting", "design-review", *seats, code=2)
     assert "run `roundtable trust`" in refused.stderr
-    shown = cli.run("trust", "--yes").stderr
-    assert ".roundtable/meetings/design-review.toml = " in shown
-    assert "read those files first" in shown
+    output = cli.run("trust", "--yes").stderr
+    assert ".roundtable/meetings/design-review.toml = " in output
+    assert "read those files first" in output
     assert decision(cli.json("discuss", "Shall we?", "--meeting", "design-review", *seats))["outcome"] == "reached"

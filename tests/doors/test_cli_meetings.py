@@ -25,8 +25,8 @@ def charter(lines: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def decision(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    (made,) = [line for line in lines if line["kind"] == "decision.made"]
-    return made["decision"]
+    (event,) = [line for line in lines if line["kind"] == "decision.made"]
+    return event["decision"]
 
 
 AGREE = "AGREE: a\nSimple is enough."
@@ -59,8 +59,8 @@ def test_discuss_puts_a_topic_to_any_meeting_by_name(
 
 def test_a_preset_has_its_own_settings_and_an_unknown_name_lists_the_presets(cli: Cli) -> None:
     seats = cli.script(a=knight(9), b=knight(10))
-    told = charter(cli.json("discuss", "Redis?", "--meeting", "theroundtaible", *seats, "--answer", "decide=myself"))
-    assert (told["meeting"], told["settings"]["pending_blocks"]) == ("knights", "any")
+    output = charter(cli.json("discuss", "Redis?", "--meeting", "theroundtaible", *seats, "--answer", "decide=myself"))
+    assert (output["meeting"], output["settings"]["pending_blocks"]) == ("knights", "any")
     refused = cli.run("discuss", "Redis?", "--meeting", "knight", *seats, code=2).stderr
     assert "knight" in refused
     assert "knights" in refused.splitlines()[1]
@@ -74,13 +74,17 @@ def test_the_flags_of_codex_roundtable_are_understood(cli: Cli, tmp_path: Path, 
     flags += ["--timeout", "60", *(["--follow-up-once"] if command == "ask" else ["--meeting", "second-opinion"])]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    here, cli.work = cli.work, elsewhere
+    workspace, cli.work = cli.work, elsewhere
     lines = cli.json(command, *flags, *seats, code=3)
-    cli.work = here
-    told = charter(lines)
-    assert (told["question"], told["name"], told["limits"]["seat_timeout"]) == ("Split this repo?", "architecture", 60)
-    assert told["workspace"] == str(here)
-    assert told["settings"] == {"follow_up": command == "ask"}
+    cli.work = workspace
+    recorded = charter(lines)
+    assert (recorded["question"], recorded["name"], recorded["limits"]["seat_timeout"]) == (
+        "Split this repo?",
+        "architecture",
+        60,
+    )
+    assert recorded["workspace"] == str(workspace)
+    assert recorded["settings"] == {"follow_up": command == "ask"}
     rounds = [line["round"] for line in lines if line["kind"] == "round.opened"]
     assert any("follow-up" in name for name in rounds) == (command == "ask")
 
@@ -151,19 +155,19 @@ def test_a_fresh_meeting_ignores_earlier_decisions(cli: Cli) -> None:
 
 
 def every_command() -> list[tuple[str, click.Command]]:
-    found: list[tuple[str, click.Command]] = []
+    commands: list[tuple[str, click.Command]] = []
     for section in COMMANDS.values():
         for name, (module, attribute, _) in section.items():
             command: click.Command = getattr(import_module(f"roundtable.doors.cli.{module}"), attribute)
             inside = command.commands.items() if isinstance(command, click.Group) else ()
-            found += [(name, command), *((f"{name} {own}", each) for own, each in inside)]
-    return found
+            commands += [(name, command), *((f"{name} {subcommand}", inner) for subcommand, inner in inside)]
+    return commands
 
 
 def test_help_fits_a_terminal_of_80_columns() -> None:
     for name, command in every_command():
-        told = command.get_help(click.Context(command, info_name=f"roundtable {name}", terminal_width=80))
-        assert [line for line in told.splitlines() if len(line) > 80] == [], name
+        help_text = command.get_help(click.Context(command, info_name=f"roundtable {name}", terminal_width=80))
+        assert [line for line in help_text.splitlines() if len(line) > 80] == [], name
 
 
 def test_every_commands_help_has_an_example_of_itself() -> None:
@@ -175,15 +179,15 @@ def test_every_commands_help_has_an_example_of_itself() -> None:
 def test_help_lists_meeting_options_before_limits_and_gates() -> None:
     for name, command in every_command():
         if isinstance(command, SectionCommand) and any(param.name == "files" for param in command.params):
-            told = command.get_help(click.Context(command))
-            assert told.index("The meeting:") < told.index("Limits:") < told.index("Gates:"), name
+            help_text = command.get_help(click.Context(command))
+            assert help_text.index("The meeting:") < help_text.index("Limits:") < help_text.index("Gates:"), name
 
 
 def test_every_command_has_few_options_of_its_own() -> None:
     for name, command in every_command():
         options = [param.name for param in command.params if isinstance(param, click.Option)]
-        own = [option for option in options if option not in (*EVERY_MEETING, EVERYWHERE)]
-        assert len(own) <= (10 if name == "sdlc" else 8), name  # eight of which are about the stages alone
+        own_options = [option for option in options if option not in (*EVERY_MEETING, EVERYWHERE)]
+        assert len(own_options) <= (10 if name == "sdlc" else 8), name  # eight of which are about the stages alone
 
 
 EVERYWHERE = "workspace"
@@ -198,13 +202,13 @@ EVERY_MEETING = (
 def test_help_lists_every_option_and_every_gate_of_a_command() -> None:
     meeting = {"ask": "second-opinion"} | {name: name for name in MEETINGS}
     for name, command in every_command():
-        told = " ".join(command.get_help(click.Context(command, info_name=name)).split())
+        text = " ".join(command.get_help(click.Context(command, info_name=name)).split())
         options = [param for param in command.params if isinstance(param, click.Option) and param.name != EVERYWHERE]
-        assert [option.name for option in options if option.opts[0] not in told] == [], name
+        assert [option.name for option in options if option.opts[0] not in text] == [], name
         if name in meeting and any(param.name == "answers" for param in command.params):
             gates = (*MEETINGS[meeting[name]].gates, decrees.DECREE_GATE)
             answerable = f"Answer a gate in advance; gates: {', '.join(gates)}."
-            assert answerable.replace(" ", "") in told.replace(" ", ""), name
+            assert answerable.replace(" ", "") in text.replace(" ", ""), name
 
 
 # --- exit codes ----------------------------------------------------------------------------------

@@ -62,10 +62,10 @@ def talk(script: dict[str, Any], seats: tuple[str, ...] = ("claude", "gpt", "gem
     return [part for seat in seats for part in ("--seat", f"{seat}=script:{name}")]
 
 
-def decide(question: str, position: str, *more: str) -> str:
+def decide(question: str, position: str, *options: str) -> str:
     """A council on which all agree; the id of its decision."""
     seats = talk({"turns": [{"text": position_reply(position)}]})
-    run("discuss", question, *seats, "--headless", "--json", *more)
+    run("discuss", question, *seats, "--headless", "--json", *options)
     return f"D-{newest()[-6:]}"
 
 
@@ -99,11 +99,11 @@ def test_the_chronicle_lists_the_newest_first_and_searches_words_of_any_script()
 def test_an_entry_is_shown_with_the_other_entries_of_its_session() -> None:
     decision = decide(QUESTION, "Use REST")
     run("chronicle", "fail", decision, "It was too slow.")
-    told = run("chronicle", "show", decision.lower()).stdout
-    assert told.startswith(f"{decision}  decision, failed, ")
-    assert f"question   {QUESTION}" in told
-    assert f"{decision.replace('D-', 'F-')}  standing: Use REST" in told
-    assert "roundtable show 20" in told
+    output = run("chronicle", "show", decision.lower()).stdout
+    assert output.startswith(f"{decision}  decision, failed, ")
+    assert f"question   {QUESTION}" in output
+    assert f"{decision.replace('D-', 'F-')}  standing: Use REST" in output
+    assert "roundtable show 20" in output
     entry = said("chronicle", "show", decision)
     assert (entry["entry"]["text"], len(entry["related"])) == ("Use REST", 1)
     assert "There is no entry D-000000" in run("chronicle", "show", "D-000000", code=2).stderr
@@ -128,12 +128,12 @@ def test_a_meeting_lists_the_memory_and_context_of_its_seats_live_and_in_every_v
     rest = decide(QUESTION, "Use REST")
     Path("api.md").write_text("Ten clients.")
     seats = talk({"turns": [{"text": position_reply("Use REST")}]})
-    told, shown = f"From earlier meetings (1): {rest} (decision)", "Files and texts (1): api.md"
+    text, output = f"From earlier meetings (1): {rest} (decision)", "Files and texts (1): api.md"
     live = cli.run("discuss", QUESTION, *seats, "--headless", "--file", "api.md")
-    assert {told, shown} <= set(live.stdout.splitlines())
-    assert {told, shown} <= set(run("show", "last").stdout.splitlines())
+    assert {text, output} <= set(live.stdout.splitlines())
+    assert {text, output} <= set(run("show", "last").stdout.splitlines())
     page = run("show", "last", "--format", "html").stdout
-    assert all(f'<p class="soft">{line}</p>' in page for line in (told, shown))
+    assert all(f'<p class="soft">{line}</p>' in page for line in (text, output))
     data = said("show", "last")
     assert [datum["id"] for datum in data["recalled"]] == [rest]
     assert [datum["name"] for datum in data["context"]] == ["api.md"]
@@ -265,17 +265,17 @@ def test_forget_frees_the_name_and_keeps_exports_and_decisions() -> None:
 
 @pytest.mark.feature("S2.7", "S2.44", "S2.29")
 def test_a_running_session_cannot_be_run_twice_or_forgotten(cli: Cli) -> None:
-    named = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
-    with cli.started("discuss", "Which?", *named) as running:
+    options = (*cli.script(a=council_seat("REST"), b=HANGING_SEAT), *OPTIONS, "--session", "api", "--json")
+    with cli.started("discuss", "Which?", *options) as running:
         running.until("move.made")
-        refused = run("discuss", "Which?", *named, code=5).stderr
+        refused = run("discuss", "Which?", *options, code=5).stderr
         assert f"process {running.process.pid}" in refused
         assert "roundtable watch" in refused, "what to do instead"
         assert f"process {running.process.pid}" in run("forget", "api", code=5).stderr
         running.signal(signal.SIGINT)
         running.rest(code=130)
     cli.script(a=council_seat("REST"), b=council_seat("REST"))
-    run("discuss", "Which?", *named)
+    run("discuss", "Which?", *options)
     assert [session["outcome"] for session in said("list")["sessions"]] == ["reached"], "free again once it was let go"
 
 
@@ -327,19 +327,19 @@ def test_gc_deletes_old_idle_sessions_and_keeps_their_decisions(cli: Cli) -> Non
         assert said("gc", "--max-age-days", "30", "--dry-run")["sessions"][0]["id"] == old
         slugs = {session["id"]: session["slug"] for session in said("list")["sessions"]}
         assert len(slugs) == 4
-        told = run("gc", "--max-age-days", "30", "--dry-run")
-        assert told.stdout == f"{slugs[old]}\n"
-        assert f"{slugs[meeting]} is kept: somebody runs it." in told.stderr
-        done = said("gc", "--max-age-days", "30")
-        assert [session["id"] for session in done["sessions"]] == [old]
-        assert done["kept"] == {waiting: "it waits for your answer at the gate choose", meeting: "somebody runs it"}
-        assert done["freed_bytes"] > 1000
+        result = run("gc", "--max-age-days", "30", "--dry-run")
+        assert result.stdout == f"{slugs[old]}\n"
+        assert f"{slugs[meeting]} is kept: somebody runs it." in result.stderr
+        removed = said("gc", "--max-age-days", "30")
+        assert [session["id"] for session in removed["sessions"]] == [old]
+        assert removed["kept"] == {waiting: "it waits for your answer at the gate choose", meeting: "somebody runs it"}
+        assert removed["freed_bytes"] > 1000
     assert {session["id"] for session in said("list")["sessions"]} == {young, waiting, meeting}
     run("show", old, code=2)
     assert "Spaces" in run("show", young).stdout, "what it shares with others is still there"
     assert decision in run("chronicle", "graphql").stdout
-    told = run("chronicle", "show", decision).stdout
-    assert "its transcript was deleted" in told
+    result = run("chronicle", "show", decision).stdout
+    assert "its transcript was deleted" in result
 
 
 async def _left_at_a_gate() -> str:

@@ -46,6 +46,6 @@ def test_a_recount_is_available_as_json(cli: Cli) -> None:
 
 def test_a_recount_is_a_table_at_a_terminal(cli: Cli) -> None:
     with cli.terminal("recount", columns=80) as terminal:
-        shown = terminal.end(0)
-    assert "without evidence" in shown
-    assert "Seat    Position" in shown, "in columns, not one cell per line"
+        screen = terminal.end(0)
+    assert "without evidence" in screen
+    assert "Seat    Position" in screen, "in columns, not one cell per line"

@@ -137,14 +137,14 @@ def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
 
 
 def test_the_command_says_what_a_phrase_calls(cli: Cli) -> None:
-    for phrase, where, words in (
+    for phrase, route, words in (
         ("如果有分歧再追问一轮", "table+follow_up", "This phrase calls the table, with one more round"),
         ("ask cc", "single", "This phrase addresses one model, so the table is not called."),
         ("good morning", "none", "This phrase does not call the table."),
     ):
-        told = cli.run("skill", "show", "--phrase", phrase)
-        assert told.stdout == f"{where}\n"
-        assert told.stderr.startswith(words)
+        result = cli.run("skill", "show", "--phrase", phrase)
+        assert result.stdout == f"{route}\n"
+        assert result.stderr.startswith(words)
 
 
 # --- where it is put -----------------------------------------------------------------------------
@@ -152,18 +152,18 @@ def test_the_command_says_what_a_phrase_calls(cli: Cli) -> None:
 
 @pytest.mark.feature("S2.15", "S2.16")
 def test_the_skill_is_installed_for_codex_with_a_note_to_restart(cli: Cli) -> None:
-    done = cli.run("skill", "install", "--agent", "codex")
+    result = cli.run("skill", "install", "--agent", "codex")
     path = person(cli) / ".codex" / "skills" / "roundtable" / "SKILL.md"
     assert path.read_text() == cli.run("skill", "show").stdout
-    assert str(path) in done.stdout
-    assert "Restart your agents" in done.stderr
+    assert str(path) in result.stdout
+    assert "Restart your agents" in result.stderr
 
 
 def test_every_agent_found_gets_the_skill(cli: Cli) -> None:
     found_here(cli, "claude", "opencode", "vim")
     cli.run("skill", "install")
-    written = {path.relative_to(person(cli)).as_posix() for path in person(cli).rglob("SKILL.md")}
-    assert written == {".claude/skills/roundtable/SKILL.md", ".config/opencode/skills/roundtable/SKILL.md"}
+    installed = {path.relative_to(person(cli)).as_posix() for path in person(cli).rglob("SKILL.md")}
+    assert installed == {".claude/skills/roundtable/SKILL.md", ".config/opencode/skills/roundtable/SKILL.md"}
     cli.run("skill", "remove")
     assert not list(person(cli).rglob("roundtable"))
 
@@ -189,33 +189,33 @@ def test_foreign_or_edited_skill_files_are_not_changed(cli: Cli) -> None:
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_text("mine")
-    here = ("--agent", "claude")
-    assert "was not written by Roundtable" in cli.run("skill", "install", *here, code=2).stderr
-    assert "was not written by Roundtable" in cli.run("skill", "remove", *here, code=2).stderr
+    output = ("--agent", "claude")
+    assert "was not written by Roundtable" in cli.run("skill", "install", *output, code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "remove", *output, code=2).stderr
     assert path.read_text() == "mine"
-    cli.run("skill", "install", *here, "--force")
-    cli.run("skill", "install", *here)
+    cli.run("skill", "install", *output, "--force")
+    cli.run("skill", "install", *output)
     edited = path.read_text().replace("In doubt", "Never in doubt")
     path.write_text(edited)
-    assert "was not written by Roundtable" in cli.run("skill", "install", *here, code=2).stderr
+    assert "was not written by Roundtable" in cli.run("skill", "install", *output, code=2).stderr
     assert path.read_text() == edited
-    cli.run("skill", "remove", *here, "--force")
-    assert "has no Roundtable skill" in cli.run("skill", "remove", *here).stderr
+    cli.run("skill", "remove", *output, "--force")
+    assert "has no Roundtable skill" in cli.run("skill", "remove", *output).stderr
 
 
 def test_a_foreign_file_of_one_agent_does_not_stop_the_others(cli: Cli) -> None:
     found_here(cli, "claude", "codex", "gemini")
-    own = person(cli) / ".claude/skills/roundtable/SKILL.md"
-    own.parent.mkdir(parents=True)
-    own.write_text("mine")
+    claude_skill = person(cli) / ".claude/skills/roundtable/SKILL.md"
+    claude_skill.parent.mkdir(parents=True)
+    claude_skill.write_text("mine")
     (person(cli) / ".gemini/skills/roundtable/SKILL.md").mkdir(parents=True)
-    said = cli.run("skill", "install", code=2)
-    assert "codex: " in said.stdout
-    assert f"{own} exists and was not written" in said.stderr
-    assert "SKILL.md is a folder" in said.stderr
-    said = cli.run("skill", "remove", code=2)
-    assert "codex: " in said.stdout
-    assert own.read_text() == "mine"
+    result = cli.run("skill", "install", code=2)
+    assert "codex: " in result.stdout
+    assert f"{claude_skill} exists and was not written" in result.stderr
+    assert "SKILL.md is a folder" in result.stderr
+    result = cli.run("skill", "remove", code=2)
+    assert "codex: " in result.stdout
+    assert claude_skill.read_text() == "mine"
 
 
 def test_a_folder_with_the_name_of_the_skill_is_not_changed(cli: Cli) -> None:
@@ -239,11 +239,11 @@ def test_the_skill_is_not_installed_through_a_link_out_of_the_project(cli: Cli, 
     outside = tmp_path / "outside"
     outside.mkdir()
     (cli.work / ".claude").symlink_to(outside)
-    here = ("skill", "install", "--project", "--agent", "claude", "--force")
-    assert "leads out of the project" in cli.run(*here, code=2).stderr
+    output = ("skill", "install", "--project", "--agent", "claude", "--force")
+    assert "leads out of the project" in cli.run(*output, code=2).stderr
     (cli.work / ".codex/skills").mkdir(parents=True)
     (cli.work / ".codex/skills/roundtable").symlink_to(outside)
-    assert "is a link to somewhere else" in cli.run(*here[:-2], "codex", code=2).stderr
+    assert "is a link to somewhere else" in cli.run(*output[:-2], "codex", code=2).stderr
     assert not list(outside.iterdir())
 
 
@@ -255,11 +255,11 @@ def test_an_unknown_or_missing_agent_is_reported(cli: Cli) -> None:
 
 
 def test_the_skill_of_another_version_is_replaced(cli: Cli) -> None:
-    here = ("skill", "install", "--agent", "claude")
-    cli.run(*here)
+    install = ("skill", "install", "--agent", "claude")
+    cli.run(*install)
     path = person(cli) / ".claude/skills/roundtable/SKILL.md"
     now, older = path.read_text(), "An older text.\n"
     mark = re.sub(r"sha256:\w+", f"sha256:{sha256(older.encode()).hexdigest()[:16]}", now.splitlines()[-1])
     path.write_text(f"{older}{mark}\n")
-    cli.run(*here)
+    cli.run(*install)
     assert path.read_text() == now

@@ -39,9 +39,9 @@ diff --git a/deploy/.env b/deploy/.env
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    found = Cli(tmp_path)
-    repository(found.work, FILES)
-    return found
+    person = Cli(tmp_path)
+    repository(person.work, FILES)
+    return person
 
 
 def voices(cli: Cli) -> list[str]:
@@ -72,8 +72,8 @@ async def test_summon_discusses_staged_and_unstaged_changes_and_new_files(cli: C
         {"src/cart.py": "def add(item, count=1):\n    return item\n", "poetry.lock": "x = 2\n", "src/new.py": "x"},
     )
     git(cli.work, "add", "poetry.lock")
-    done = cli.run("summon", *voices(cli))
-    assert "Decision reached: Merge it" in done.stdout
+    result = cli.run("summon", *voices(cli))
+    assert "Decision reached: Merge it" in result.stdout
     question, context = await shown(cli)
     assert question.startswith("Review these changes")
     assert "+def add(item, count=1):" in context["the changes"]
@@ -89,11 +89,11 @@ async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_list
     (cli.work / "logo.png").write_bytes(b"\x89PNG\0\xff")
     (cli.work / "link.md").symlink_to(".env.local")
     args = voices(cli)
-    with opened(cli.work, (".env.local", "src/new.py", "dist/app.js")) as seen:
-        told = cli.run("summon", *args).stderr
-    assert seen == {"src/new.py"}
-    assert "Sensitive files are not looked at, changed or not: .env.local." in told
-    assert "Holds what looks like a secret, so not shown: client.py." in told
+    with opened(cli.work, (".env.local", "src/new.py", "dist/app.js")) as output:
+        text = cli.run("summon", *args).stderr
+    assert output == {"src/new.py"}
+    assert "Sensitive files are not looked at, changed or not: .env.local." in text
+    assert "Holds what looks like a secret, so not shown: client.py." in text
     _, context = await shown(cli)
     assert context["the changes"].endswith("+++ b/src/new.py\n@@ -0,0 +1,2 @@\n+first\n+second\n")
     assert "by name only:\n- empty.py\n- link.md\n- logo.png\n" in context["where they stand"]
@@ -103,8 +103,8 @@ async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_list
 
 def test_a_new_sensitive_file_alone_is_not_discussed(cli: Cli) -> None:
     write(cli.work, {".env.local": "A=tulip"})
-    told = cli.run("summon", *voices(cli), code=2).stderr
-    assert "There is nothing to discuss: no file was changed. Sensitive files are not looked at: .env.local." in told
+    output = cli.run("summon", *voices(cli), code=2).stderr
+    assert "There is nothing to discuss: no file was changed. Sensitive files are not looked at: .env.local." in output
 
 
 async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one(cli: Cli) -> None:
@@ -131,8 +131,8 @@ async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one
 async def test_summon_takes_a_patch_from_a_file_or_a_pipe_without_its_sensitive_files(cli: Cli) -> None:
     (cli.work.parent / "pull.patch").write_text(PATCH)
     for args, piped in ((("--patch", "../pull.patch"), ""), (("--patch", "-"), PATCH)):
-        done = cli.run("summon", *args, *voices(cli), input=piped)
-        assert "Sensitive, so not shown: deploy/.env." in done.stderr
+        result = cli.run("summon", *args, *voices(cli), input=piped)
+        assert "Sensitive, so not shown: deploy/.env." in result.stderr
         _, context = await shown(cli)
         assert "+lock = Lock()" in context["the changes"]
         assert "PASSWORD" not in "".join(context.values())
@@ -146,10 +146,10 @@ async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None
     git(cli.work, "commit", "-qm", "By mistake")
     write(cli.work, secret | {"src/cart.py": "changed\n"})
     args = voices(cli)
-    with opened(cli.work, (*secret, "src/cart.py")) as seen:
-        done = cli.run("summon", *args)
-    assert seen == {"src/cart.py"}
-    assert "Sensitive files are not looked at, changed or not: .env, config/secrets.yaml." in done.stderr
+    with opened(cli.work, (*secret, "src/cart.py")) as result:
+        finished = cli.run("summon", *args)
+    assert result == {"src/cart.py"}
+    assert "Sensitive files are not looked at, changed or not: .env, config/secrets.yaml." in finished.stderr
     _, context = await shown(cli)
     assert "+changed" in context["the changes"]
     assert "tulip" not in "".join(context.values())
@@ -163,8 +163,8 @@ async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None
 
 async def test_the_omitted_parts_of_a_long_diff_are_listed_and_lockfiles_are_omitted_first(cli: Cli) -> None:
     write(cli.work, {"poetry.lock": "y = 2\n" * 20_000, "src/cart.py": "z = 3\n" * 100})
-    done = cli.run("summon", *voices(cli))
-    assert "Shown only in part, for room (the changes): poetry.lock." in done.stderr
+    result = cli.run("summon", *voices(cli))
+    assert "Shown only in part, for room (the changes): poetry.lock." in result.stderr
     _, context = await shown(cli)
     assert context["the changes"].count("+z = 3") == 100
     assert len(context["the changes"]) < 70_000
@@ -174,8 +174,8 @@ async def test_a_change_with_a_secret_is_omitted_and_listed(cli: Cli) -> None:
     write(cli.work, {"src/cart.py": "changed\n", "src/client.py": "x\n"})
     commit(cli.work, "A client")
     write(cli.work, {"src/cart.py": "again\n", "src/client.py": "token = 'ghp_" + "a1B2" * 9 + "'\n"})
-    done = cli.run("summon", *voices(cli))
-    assert "Holds what looks like a secret, so not shown: src/client.py." in done.stderr
+    result = cli.run("summon", *voices(cli))
+    assert "Holds what looks like a secret, so not shown: src/client.py." in result.stderr
     _, context = await shown(cli)
     assert "+again" in context["the changes"]
     assert "ghp_" not in "".join(context.values())
@@ -184,8 +184,8 @@ async def test_a_change_with_a_secret_is_omitted_and_listed(cli: Cli) -> None:
 def test_without_changes_summon_says_so_in_one_sentence(cli: Cli) -> None:
     for name in FILES:
         os.utime(cli.work / name, (1, 1))
-    done = cli.run("summon", *voices(cli), code=2)
-    assert done.stderr == "Error: There is nothing to discuss: no file was changed.\nName a branch with --branch.\n"
+    result = cli.run("summon", *voices(cli), code=2)
+    assert result.stderr == "Error: There is nothing to discuss: no file was changed.\nName a branch with --branch.\n"
     assert "empty" in cli.run("summon", "--patch", "-", *voices(cli), code=2).stderr
     no_patch = cli.run("summon", "--patch", "src/cart.py", *voices(cli), code=2).stderr
     assert no_patch.startswith("Error: That is no patch: it names no file that it changes.\nGive a file with changes")

@@ -95,8 +95,8 @@ def test_show_prints_markdown_into_a_pipe() -> None:
 def test_show_accepts_every_kind_of_address(address: str) -> None:
     session = hold(name="api")
     row = said("list", "--json")["sessions"][0]
-    given = {"slug": row["slug"], "id": session[:13]}.get(address, address)
-    assert said("show", given, "--format", "json")["id"] == session
+    argument = {"slug": row["slug"], "id": session[:13]}.get(address, address)
+    assert said("show", argument, "--format", "json")["id"] == session
 
 
 def test_show_in_every_format() -> None:
@@ -129,29 +129,31 @@ def test_show_without_any_session_names_the_list_command() -> None:
 
 def on_terminal(*args: str) -> str:
     """What a command prints on a terminal of 80 columns."""
-    ours, theirs = pty.openpty()
+    own_end, program_end = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
-    child = subprocess.Popen([sys.executable, "-m", "roundtable", *args], stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = b""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "roundtable", *args], stdout=program_end, stderr=program_end, env=environment
+    )
+    os.close(program_end)
+    output = b""
     try:
-        while piece := os.read(ours, 65536):
-            shown += piece
+        while piece := os.read(own_end, 65536):
+            output += piece
     except OSError:  # how Linux says that the other end is closed
         pass
     finally:
-        os.close(ours)
-    assert child.wait() == 0, shown
-    return shown.decode()
+        os.close(own_end)
+    assert child.wait() == 0, output
+    return output.decode()
 
 
 def test_a_terminal_gets_rendered_text_and_a_table() -> None:
     hold()
-    shown = on_terminal("show")
-    assert "\x1b[" in shown
-    assert "**DEGRADED" not in shown
-    assert "DEGRADED: counted 2 of 3." in shown
-    assert "\x1b[31m# Mine" not in shown
+    text = on_terminal("show")
+    assert "\x1b[" in text
+    assert "**DEGRADED" not in text
+    assert "DEGRADED: counted 2 of 3." in text
+    assert "\x1b[31m# Mine" not in text
     listed = on_terminal("list")
     assert SLUG in listed
     assert "\t" not in listed
@@ -264,15 +266,17 @@ def test_models_are_listed_chosen_and_downloaded_once(tmp_path: Path, home: Path
     name, model = next(iter(before.items()))
     assert (model["installed"], model["licence"] != "") == (False, True)
 
-    own = tmp_path / "own.gguf"
-    own.write_bytes(b"GGUF" + bytes(60))
-    assert run("models", "use", str(own)).exit_code == 0
-    assert [model["path"] for model in said("models", "list", "--json")["models"] if model["default"]] == [str(own)]
+    model_file = tmp_path / "own.gguf"
+    model_file.write_bytes(b"GGUF" + bytes(60))
+    assert run("models", "use", str(model_file)).exit_code == 0
+    assert [model["path"] for model in said("models", "list", "--json")["models"] if model["default"]] == [
+        str(model_file)
+    ]
 
-    known = next(model for model in Setup(Places(home, home), home).list_models() if model.name == name)
+    installed = next(model for model in Setup(Places(home, home), home).list_models() if model.name == name)
     (target,) = (home / "models" / path for path in _files(home, name))
     target.touch()
-    os.truncate(target, known.size)
+    os.truncate(target, installed.size)
     fetched = run("models", "get", name)
     assert (fetched.exit_code, fetched.stdout) == (0, f"{target}\n")
 
@@ -300,8 +304,8 @@ def test_models_reports_errors(args: tuple[str, ...], words: str) -> None:
 
 def test_progress_in_a_pipe_is_one_line_per_tenth(capsys: pytest.CaptureFixture[str]) -> None:
     tell = print_download_tenths("small")
-    for done in range(0, 101, 5):
-        tell(done * 1_000_000, 100_000_000)
+    for received in range(0, 101, 5):
+        tell(received * 1_000_000, 100_000_000)
     lines = capsys.readouterr().err.splitlines()
     assert (len(lines), lines[0], lines[-1]) == (11, "small: 0%", "small: 100%")
 

@@ -19,13 +19,13 @@ from tests.doors.scripted_seats import council_seat, knight
 
 
 def test_errors_are_wrapped_between_words_at_a_terminal_and_not_in_a_pipe(cli: Cli) -> None:
-    wrong = ("discuss", "x", "--seat", "ada=nowhere:model")
-    whole = cli.run(*wrong, code=2).stderr
-    with cli.terminal(*wrong, columns=40) as terminal:
-        shown = terminal.end(code=2)
+    output = ("discuss", "x", "--seat", "ada=nowhere:model")
+    whole = cli.run(*output, code=2).stderr
+    with cli.terminal(*output, columns=40) as terminal:
+        screen = terminal.end(code=2)
     assert max(map(len, whole.splitlines())) > 80
-    assert shown.split() == whole.split(), "every word is whole"
-    assert max(len(line) for line in re.sub(r"`[^`]+`", "", shown).splitlines()) <= 40
+    assert screen.split() == whole.split(), "every word is whole"
+    assert max(len(line) for line in re.sub(r"`[^`]+`", "", screen).splitlines()) <= 40
 
 
 def test_the_output_of_init_is_wrapped_between_words(cli: Cli) -> None:
@@ -42,8 +42,8 @@ def test_the_options_of_an_open_gate_are_wrapped_between_words(cli: Cli) -> None
     with cli.terminal("discuss", "Redis?", "--meeting", "knights", "--plain", *seats, columns=60) as terminal:
         terminal.expect("Your choice")
         terminal.type("\x03")
-        left = terminal.end(code=130)
-    note = left[left.index("Gate decide stays open") :]
+        screen = terminal.end(code=130)
+    note = screen[screen.index("Gate decide stays open") :]
     assert max(map(len, note[: note.index("  roundtable answer")].splitlines())) <= 60
     assert "Answer it from any terminal:" in " ".join(note.split())
 
@@ -52,17 +52,17 @@ def test_the_output_of_doctor_is_wrapped_between_words(cli: Cli) -> None:
     cli.run("discuss", "Redis?", *cli.script(a=council_seat("REST"), b=council_seat("REST")))
     whole = cli.run("doctor", code=2).stdout
     with cli.terminal("doctor", columns=60) as terminal:
-        shown = terminal.end(code=2)
+        screen = terminal.end(code=2)
     assert "1 session, schema" in whole
-    assert shown.split() == whole.split(), "every word is whole"
-    assert all(line[0] in "✓✗–→ TNP" for line in shown.splitlines())
+    assert screen.split() == whole.split(), "every word is whole"
+    assert all(line[0] in "✓✗–→ TNP" for line in screen.splitlines())
 
 
 def test_wrapped_hints_are_aligned_with_their_column(cli: Cli) -> None:
     with cli.terminal("voices", columns=70) as terminal:
-        shown = terminal.end(code=0).partition("Seats on the command line")[2].splitlines()
-    assert sum(line.startswith(" " * 26) for line in shown) >= 2
-    assert [line.split()[0] for line in shown[1:] if not line.startswith(" " * 26)] == [
+        screen = terminal.end(code=0).partition("Seats on the command line")[2].splitlines()
+    assert sum(line.startswith(" " * 26) for line in screen) >= 2
+    assert [line.split()[0] for line in screen[1:] if not line.startswith(" " * 26)] == [
         *("endpoint:model", "cli:agent[:model]", "acp:agent[:model]", "embedded:model", "script:path.toml")
     ]
 
@@ -89,13 +89,13 @@ def test_lines_are_wrapped_between_words_and_commands_stay_whole(text: str, line
 
 
 def test_a_secret_of_several_words_is_redacted_before_wrapping() -> None:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 20, 0, 0))
-    with open(theirs, "w", encoding="utf-8") as terminal:
-        known = RedactedStderr(terminal, Redactor(["correct horse battery staple"]))
-        RedactedStderr(cast("TextIO", known), Redactor()).write("It said: correct horse battery staple, and left.\n")
+    own_end, program_end = pty.openpty()
+    fcntl.ioctl(program_end, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 20, 0, 0))
+    with open(program_end, "w", encoding="utf-8") as terminal:
+        redacted = RedactedStderr(terminal, Redactor(["correct horse battery staple"]))
+        RedactedStderr(cast("TextIO", redacted), Redactor()).write("It said: correct horse battery staple, and left.\n")
         terminal.flush()
-        shown = os.read(ours, 4096).decode()
-    os.close(ours)
-    assert "horse" not in shown
-    assert len(shown.splitlines()) > 1
+        screen = os.read(own_end, 4096).decode()
+    os.close(own_end)
+    assert "horse" not in screen
+    assert len(screen.splitlines()) > 1

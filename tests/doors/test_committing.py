@@ -29,8 +29,8 @@ def cli(tmp_path: Path) -> Cli:
     ],
 )
 def test_an_impossible_branch_is_reported_before_the_meeting(cli: Cli, name: str, why: str) -> None:
-    told = cli.run("build", TASK, "--all", "--branch", name, *cli.script(ada=coder(RIGHT)), code=2).stderr
-    assert why in told
+    output = cli.run("build", TASK, "--all", "--branch", name, *cli.script(ada=coder(RIGHT)), code=2).stderr
+    assert why in output
     assert json.loads(cli.run("list", "--json").stdout)["sessions"] == []
 
 
@@ -46,8 +46,8 @@ def test_the_commit_names_an_approval_given_in_advance(cli: Cli, tmp_path: Path)
 
 def test_a_dry_run_during_a_merge_says_so(cli: Cli) -> None:
     (cli.work / ".git/MERGE_HEAD").write_text(git(cli.work, "rev-parse", "HEAD"))
-    told = cli.run("build", TASK, "--dry-run", *cli.script(ada=coder(RIGHT)), code=3).stdout
-    assert "A merge is in progress in this repository" in told
+    output = cli.run("build", TASK, "--dry-run", *cli.script(ada=coder(RIGHT)), code=3).stdout
+    assert "A merge is in progress in this repository" in output
     assert (cli.work / "calc.py").read_text() == CALC
 
 
@@ -55,7 +55,7 @@ def test_uncommitted_work_stays_with_a_separate_git_folder(cli: Cli, tmp_path: P
     mine = f"{CALC}\n# mine\n"
     git(cli.work, "init", "-q", "--separate-git-dir", str(tmp_path / "elsewhere"))
     (cli.work / "calc.py").write_text(mine)
-    told = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
-    assert "Git cannot read the commits" in told
-    assert "No seat was asked" in told
+    output = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
+    assert "Git cannot read the commits" in output
+    assert "No seat was asked" in output
     assert (cli.work / "calc.py").read_text() == mine

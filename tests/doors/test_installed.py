@@ -24,11 +24,11 @@ SOURCES = ROOT / "src"
 @pytest.mark.feature("S2.13")
 def test_an_editable_install_gives_the_command_and_runs_the_source_tree() -> None:
     installed = distribution("roundtable-engine")
-    where = json.loads(installed.read_text("direct_url.json") or "{}")
-    assert where["dir_info"] == {"editable": True}
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    assert origin["dir_info"] == {"editable": True}
     command = Path(sys.executable).with_name("roundtable")
-    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"roundtable {__version__}\n"
+    process = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert process.stdout == f"roundtable {__version__}\n"
 
 
 @pytest.mark.feature("S2.14")
@@ -37,8 +37,12 @@ def test_it_runs_from_the_source_tree_without_being_installed(tmp_path: Path) ->
     version = tmp_path / "src" / "roundtable" / "__init__.py"
     version.write_text(version.read_text().replace(__version__, "0.0.0+tree"))
     environment = {**os.environ, "PYTHONPATH": "src", "ROUNDTABLE_HOME": str(tmp_path / "home")}
-    for words, said in ((["--version"], "roundtable 0.0.0+tree"), (["list", "--json"], '{"v"'), (["--help"], "Usage:")):
-        done = subprocess.run(
+    for words, expected in (
+        (["--version"], "roundtable 0.0.0+tree"),
+        (["list", "--json"], '{"v"'),
+        (["--help"], "Usage:"),
+    ):
+        process = subprocess.run(
             [sys.executable, "-m", "roundtable", *words],
             cwd=tmp_path,
             env=environment,
@@ -46,7 +50,7 @@ def test_it_runs_from_the_source_tree_without_being_installed(tmp_path: Path) ->
             text=True,
             check=True,
         )
-        assert done.stdout.replace(" ", "").replace("\n", "").startswith(said.replace(" ", ""))
+        assert process.stdout.replace(" ", "").replace("\n", "").startswith(expected.replace(" ", ""))
 
 
 @pytest.mark.feature("S1.106")
@@ -81,28 +85,28 @@ def test_every_source_file_can_be_read_by_python_3_11() -> None:
 def test_the_command_is_printed_as_it_can_be_typed_if_it_is_not_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = Path(sys.executable).parent
-    for here, path, told in (
-        (own.parent.parent, "/usr/bin:/bin", f"{own.relative_to(own.parent.parent)}/roundtable"),
-        (tmp_path, "/usr/bin:/bin", f"{own}/roundtable"),
-        (tmp_path, f"{own}:/usr/bin:/bin", "roundtable"),
+    scripts = Path(sys.executable).parent
+    for folder, path, command in (
+        (scripts.parent.parent, "/usr/bin:/bin", f"{scripts.relative_to(scripts.parent.parent)}/roundtable"),
+        (tmp_path, "/usr/bin:/bin", f"{scripts}/roundtable"),
+        (tmp_path, f"{scripts}:/usr/bin:/bin", "roundtable"),
     ):
-        monkeypatch.chdir(here)
+        monkeypatch.chdir(folder)
         monkeypatch.setenv("PATH", path)
-        assert Setup.typed_command() == told
-        done = subprocess.run(
+        assert Setup.typed_command() == command
+        process = subprocess.run(
             ["sh", "-c", f"{Setup.typed_command()} --version"], capture_output=True, text=True, check=True
         )
-        assert done.stdout == f"roundtable {__version__}\n"
+        assert process.stdout == f"roundtable {__version__}\n"
 
 
 def test_the_install_commands_of_the_readme_name_existing_extras() -> None:
     text = (ROOT / "README.md").read_text().partition("## Install\n")[2].partition("\n## ")[0]
     parts = distribution("roundtable-engine").metadata.get_all("Provides-Extra") or ()
     assert "`.venv/bin/roundtable`" in text
-    named = {part for parts in re.findall(r"'\.\[([\w,]+)\]'", text) for part in parts.split(",")}
-    assert named == {"local", "mcp"}
-    assert named | {"keychain"} <= set(parts)
+    extras = {part for parts in re.findall(r"'\.\[([\w,]+)\]'", text) for part in parts.split(",")}
+    assert extras == {"local", "mcp"}
+    assert extras | {"keychain"} <= set(parts)
     assert Setup.install_command("mcp") == f"{sys.executable} -m pip install --editable '{ROOT}[mcp]'"
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
         assert "roundtable-engine[" not in page.read_text(), "it is on no index"

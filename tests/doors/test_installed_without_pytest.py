@@ -29,10 +29,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyvenv.cfg").write_text(f"home = {python.parent}\ninclude-system-site-packages = false\n")
     (folder / "bin").mkdir()
     (folder / "bin/python").symlink_to(python)
-    ours = next(Path(folder) for folder in sys.path if folder.endswith("site-packages"))
-    packages = folder / "lib" / ours.parent.name / "site-packages"
+    site_packages = next(Path(folder) for folder in sys.path if folder.endswith("site-packages"))
+    packages = folder / "lib" / site_packages.parent.name / "site-packages"
     packages.mkdir(parents=True)
-    for path in ours.iterdir():
+    for path in site_packages.iterdir():
         if "pytest" not in path.name:
             (packages / path.name).symlink_to(path)
     return folder / "bin/python"
@@ -54,7 +54,7 @@ async def cli(tmp_path: Path) -> Cli:
 
 def ran(cli: Cli, python: Path, *args: str) -> str:
     """What a command prints that this Python runs, whatever its exit code."""
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-m", "roundtable", *args],
         cwd=cli.work,
         env=cli.env,
@@ -64,15 +64,15 @@ def ran(cli: Cli, python: Path, *args: str) -> str:
         timeout=PATIENCE,
         check=False,
     )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout
+    assert "Traceback" not in process.stderr, process.stderr
+    return process.stdout
 
 
-def built(cli: Cli, python: Path, line: str, more: str = "") -> dict[str, Any]:
+def built(cli: Cli, python: Path, line: str, extra: str = "") -> dict[str, Any]:
     """How a build ends whose one seat writes this line, and more files."""
-    seats = cli.script(ada=coder(line, more))
-    said = ran(cli, python, "build", TASK, *seats, "--all", "--headless", "--json")
-    facts = [json.loads(line) for line in said.splitlines()]
+    seats = cli.script(ada=coder(line, extra))
+    output = ran(cli, python, "build", TASK, *seats, "--all", "--headless", "--json")
+    facts = [json.loads(line) for line in output.splitlines()]
     decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
     notices = [reason_sentence(reason) for reason in msgspec.convert(decision.get("notices", []), tuple[Reason, ...])]
     return {**decision, "how": reasons_text(msgspec.convert(decision["how"], tuple[Reason, ...])), "notices": notices}
@@ -127,7 +127,7 @@ def test_a_check_that_cannot_run_fails_no_candidate_and_is_reported(cli: Cli, in
     (cli.home / "config.toml").write_text(f'[checks]\ntests = ["{installed}", "-m", "pytest"]\n')
     decision = built(cli, installed, RIGHT)
     assert "evidence: Nothing that was run shows that this does what the task asks" in decision["how"]
-    decision = built(cli, installed, RIGHT, more=f"\n```python test_more.py\n{TEST}```\n")
+    decision = built(cli, installed, RIGHT, extra=f"\n```python test_more.py\n{TEST}```\n")
     assert RIGHT in (cli.work / "calc.py").read_text()
     (notice, _) = decision["notices"]
     assert "The check tests also fails without any change, so it says nothing about one: " in notice
@@ -136,5 +136,5 @@ def test_a_check_that_cannot_run_fails_no_candidate_and_is_reported(cli: Cli, in
 
 def test_the_doctor_says_which_tests_cannot_be_run(cli: Cli, installed: Path) -> None:
     repository(cli.work, {"calc.py": CALC, "test_calc.py": PYTEST})
-    said = ran(cli, installed, "doctor")
-    assert "Tests such as test_calc.py are not run: they need pytest" in " ".join(said.split())
+    output = ran(cli, installed, "doctor")
+    assert "Tests such as test_calc.py are not run: they need pytest" in " ".join(output.split())

@@ -92,8 +92,8 @@ async def over_http(cli: Cli) -> AsyncGenerator[Client]:
 
 @pytest.fixture(params=["stdio", "http"])
 def reach(request: pytest.FixtureRequest, cli: Cli) -> Reach:
-    way = {"stdio": over_stdio, "http": over_http}[request.param]
-    return lambda: way(cli)
+    connect = {"stdio": over_stdio, "http": over_http}[request.param]
+    return lambda: connect(cli)
 
 
 def words(result: CallToolResult) -> str:
@@ -119,9 +119,9 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 async def until_it_ends(client: Client, session: str) -> dict[str, Any]:
     """Watch in bounded calls, as a client must."""
     async with asyncio.timeout(PATIENCE):
-        while (told := await called(client, "watch_meeting", session=session, wait_seconds=5))["status"] == "running":
+        while (status := await called(client, "watch_meeting", session=session, wait_seconds=5))["status"] == "running":
             pass
-    return told
+    return status
 
 
 def stands(cli: Cli, session: str) -> dict[str, Any]:
@@ -168,9 +168,9 @@ async def test_a_gate_waits_and_is_answered_by_another_client(cli: Cli, reach: R
     async with reach() as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
     async with reach() as client:
-        told = await until_it_ends(client, session)
-        assert told["status"] == "waiting"
-        gate = told["gate"]
+        status = await until_it_ends(client, session)
+        assert status["status"] == "waiting"
+        gate = status["gate"]
         assert (gate["options"], gate["default"]) == (["A", "B", "none"], "none")
         assert "is not an answer" in await refused(client, "answer_gate", session=session, gate=gate["id"], option="C")
         await called(client, "answer_gate", session=session, gate=gate["id"], option="B", text="We have few clients.")
@@ -197,9 +197,9 @@ async def test_an_answer_takes_up_a_meeting_whose_process_let_go_of_it_at_the_ga
         await desk.meetings.run_in_background(session, gate_wait=0.2)
         await wait_until_idle(desk, session)
     async with over_stdio(cli) as client:
-        told = await called(client, "watch_meeting", session=session)
-        assert (told["status"], told["trouble"]) == ("waiting", "")
-        await called(client, "answer_gate", session=session, gate=told["gate"]["id"], option="A")
+        status = await called(client, "watch_meeting", session=session)
+        assert (status["status"], status["trouble"]) == ("waiting", "")
+        await called(client, "answer_gate", session=session, gate=status["gate"]["id"], option="A")
         assert (await until_it_ends(client, session))["result"]["position"] == "REST"
 
 
@@ -208,9 +208,9 @@ async def test_a_meeting_whose_process_was_killed_is_said_to_be_stopped_and_can_
     async with over_stdio(cli) as client:
         session = (await called(client, "start_meeting", **CHOICE))["session"]
         await kill_the_run(cli, session)
-        told = await until_it_ends(client, session)
-        assert told["status"] == "stopped"
-        assert "resume_meeting" in told["next"]
+        status = await until_it_ends(client, session)
+        assert status["status"] == "stopped"
+        assert "resume_meeting" in status["next"]
         cli.script(a=council_seat("REST"), b=council_seat("REST"))
         await called(client, "resume_meeting", session=session)
         assert (await until_it_ends(client, session))["result"]["position"] == "REST"
@@ -270,11 +270,11 @@ async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> N
     seated(cli, a=council_seat("REST", "A", latency=1.0), b=council_seat("GraphQL", "B", latency=1.0))
     async with over_stdio(cli) as client:
         await called(client, "start_meeting", **CHOICE, headless=True)
-        told = await called(client, "say", session="last", text="The budget is small.")
-        assert told["facts"][-1]["words"].endswith(", over MCP said: The budget is small.")
+        status = await called(client, "say", session="last", text="The budget is small.")
+        assert status["facts"][-1]["words"].endswith(", over MCP said: The budget is small.")
         assert "The note is empty" in await refused(client, "say", session="last", text=" ")
-        told = await until_it_ends(client, "last")
-        assert (told["gate"], told["result"]["settled"]) == (None, False)
+        status = await until_it_ends(client, "last")
+        assert (status["gate"], status["result"]["settled"]) == (None, False)
         assert "has ended" in await refused(client, "say", session="last", text="Too late.")
         assert "has ended" in await refused(client, "resume_meeting", session="last")
 
@@ -298,8 +298,8 @@ async def test_what_was_decided_and_what_was_rejected_can_be_looked_up(cli: Cli)
     async with over_stdio(cli) as client:
         await called(client, "start_meeting", **{**CHOICE, "question": "Which API for the phones?"}, wait_seconds=30)
         cli.run("decrees", "add", "Use SOAP", "--why", "Nobody knows it.")
-        (decided,) = (await called(client, "search_decisions", words="phones"))["found"]
-        assert (decided["kind"], decided["question"]) == ("decision", "Which API for the phones?")
+        (decision,) = (await called(client, "search_decisions", words="phones"))["found"]
+        assert (decision["kind"], decision["question"]) == ("decision", "Which API for the phones?")
         result = await client.call_tool("search_decisions", {"words": "SOAP"})
         assert "(decree, standing): Use SOAP Why: Nobody knows it." in words(result)
         assert (await called(client, "search_decisions", words="submarines"))["found"] == []
@@ -342,9 +342,9 @@ async def test_nothing_is_spent_that_nobody_allowed(cli: Cli) -> None:
     paid = "".join(f"[seats.{name}]\nvoices = ['openai:gpt-4o']\n" for name in ("a", "b"))
     (cli.home / "config.toml").write_text(paid)
     async with over_stdio(cli) as client:
-        told = await refused(client, "start_meeting", **CHOICE)
-        assert "openai:gpt-4o is paid by the token" in told
-        assert "budget_usd" in told
+        text = await refused(client, "start_meeting", **CHOICE)
+        assert "openai:gpt-4o is paid by the token" in text
+        assert "budget_usd" in text
         assert "is paid by the token" in await refused(client, "ask_second_opinion", question="Safe?")
         assert "A budget of $0" in await refused(client, "start_meeting", **CHOICE, budget_usd=0)
         assert (await called(client, "list_meetings"))["meetings"] == []
@@ -353,8 +353,8 @@ async def test_nothing_is_spent_that_nobody_allowed(cli: Cli) -> None:
 async def test_a_budget_said_here_never_exceeds_the_persons_own(cli: Cli) -> None:
     seated(cli, "[limits]\nbudget_usd = 1.0\n", a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
-        for said, meeting in ((5.0, 1.0), (0.5, 0.5)):
-            session = (await called(client, "start_meeting", **CHOICE, budget_usd=said))["session"]
+        for budget, meeting in ((5.0, 1.0), (0.5, 0.5)):
+            session = (await called(client, "start_meeting", **CHOICE, budget_usd=budget))["session"]
             assert stands(cli, session)["limits"]["budget_usd"] == meeting
 
 
@@ -372,17 +372,17 @@ async def test_a_preset_keeps_its_limits_and_its_seats(cli: Cli) -> None:
         meeting = await called(client, "start_meeting", question="Why?", meeting="agent-discord", headless=True)
         assert stands(cli, meeting["session"])["limits"]["seat_timeout"] == 60
         (cli.home / "config.toml").write_text("[limits]\nseat_timeout = 7\n")
-        told = await refused(client, "start_meeting", question="Why?", meeting="agent-discord", seats=["z"])
-        assert "Choose from: claude, gemini, gpt, grok." in told
+        text = await refused(client, "start_meeting", question="Why?", meeting="agent-discord", seats=["z"])
+        assert "Choose from: claude, gemini, gpt, grok." in text
 
 
 async def test_a_long_question_is_not_told_again_with_every_answer(cli: Cli) -> None:
     seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     async with over_stdio(cli) as client:
         meeting = await called(client, "start_meeting", question="Why? " * 40_000)
-        for told in (meeting, await until_it_ends(client, meeting["session"])):
-            assert told["question"].startswith("Why? Why?")
-            assert len(json.dumps(told)) < 20_000
+        for status in (meeting, await until_it_ends(client, meeting["session"])):
+            assert status["question"].startswith("Why? Why?")
+            assert len(json.dumps(status)) < 20_000
         (listed,) = (await called(client, "list_meetings"))["meetings"]
         assert len(listed["question"]) < 400
         assert len(json.dumps(await called(client, "search_decisions", words=""))) < 20_000
@@ -434,7 +434,7 @@ def test_a_port_that_is_taken_is_named(cli: Cli) -> None:
 def test_standard_output_is_the_protocol_alone(cli: Cli) -> None:
     seated(cli, a=council_seat("REST"), b=council_seat("REST"))
     version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    asked: list[dict[str, Any]] = [
+    messages: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": version},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "start_meeting", "arguments": CHOICE}},
@@ -444,17 +444,17 @@ def test_standard_output_is_the_protocol_alone(cli: Cli) -> None:
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        for line in ("not JSON at all", *map(json.dumps, asked)):
+        for line in ("not JSON at all", *map(json.dumps, messages)):
             server.stdin.write(f"{line}\n")
         server.stdin.flush()
-        said: list[dict[str, Any]] = []
-        while not said or said[-1].get("id") != 2:
-            said.append(json.loads(server.stdout.readline()))
+        answers: list[dict[str, Any]] = []
+        while not answers or answers[-1].get("id") != 2:
+            answers.append(json.loads(server.stdout.readline()))
         server.stdin.close()
-        said += map(json.loads, server.stdout)
+        answers += map(json.loads, server.stdout)
         assert server.wait(PATIENCE) == 0
-    assert all(fact["jsonrpc"] == "2.0" for fact in said)
-    assert "Session " in said[-1]["result"]["content"][0]["text"]
+    assert all(fact["jsonrpc"] == "2.0" for fact in answers)
+    assert "Session " in answers[-1]["result"]["content"][0]["text"]
 
 
 def test_without_the_sdk_a_person_is_told_what_to_install(cli: Cli) -> None:
@@ -462,9 +462,9 @@ def test_without_the_sdk_a_person_is_told_what_to_install(cli: Cli) -> None:
         "import sys; sys.modules['mcp'] = None; sys.argv[1:] = ['mcp']\n"
         "from roundtable.doors.cli.main import main; main()"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
-    assert "needs the package mcp" in done.stderr
-    assert f"Install it: {Setup.install_command('mcp')}" in done.stderr
+    assert process.returncode == 2
+    assert "needs the package mcp" in process.stderr
+    assert f"Install it: {Setup.install_command('mcp')}" in process.stderr

@@ -115,11 +115,11 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 def tree(folder: Path) -> Mapping[str, tuple[int, bytes]]:
     """Everything below a folder but what is ours: modes, contents and where links lead; git's own files too."""
-    found = {path.relative_to(folder): path for path in folder.rglob("*") if OURS not in path.relative_to(folder).parts}
+    files = {path.relative_to(folder): path for path in folder.rglob("*") if OURS not in path.relative_to(folder).parts}
     return {
-        str(name): (it.lstat().st_mode, bytes(it.readlink()) if it.is_symlink() else it.read_bytes())
-        for name, it in found.items()
-        if it.is_symlink() or it.is_file()
+        str(name): (file.lstat().st_mode, bytes(file.readlink()) if file.is_symlink() else file.read_bytes())
+        for name, file in files.items()
+        if file.is_symlink() or file.is_file()
     }
 
 
@@ -159,8 +159,8 @@ def test_every_command_is_covered_by_this_test() -> None:
 @pytest.mark.parametrize(("command", "typed"), [(command, typed) for command, lines in RUNS.items() for typed in lines])
 def test_a_command_without_approval_leaves_the_workspace_unchanged(cli: Cli, command: str, typed: str) -> None:
     before = tree(cli.work)
-    alone = ALONE if command in (*COMMANDS["Meetings"], "build", "sdlc", "apply") else ()
-    cli.run(command, *shlex.split(typed), *alone, code=RUNS[command][typed])
+    headless = ALONE if command in (*COMMANDS["Meetings"], "build", "sdlc", "apply") else ()
+    cli.run(command, *shlex.split(typed), *headless, code=RUNS[command][typed])
     assert tree(cli.work) == before
 
 
@@ -169,13 +169,13 @@ def test_with_approval_exactly_the_recorded_change_is_written(cli: Cli, command:
     before = own(cli.work)
     cli.run(*shlex.split(command), "--all", *SEATS)
     after = own(cli.work)
-    told = read_record(cli)
-    (place, applied), *more = [(at, it["result"]) for at, it in enumerate(told) if _result(it) == "applied"]
-    assert not more
+    facts = read_record(cli)
+    (place, applied), *others = [(at, it["result"]) for at, it in enumerate(facts) if _result(it) == "applied"]
+    assert not others
     changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     assert changed == set(applied["files"]) == {"app.py"}
     assert [
-        fact["option"] for fact in told[:place] if fact["kind"] == "gate.answered" and fact["gate"] == "approve"
+        fact["option"] for fact in facts[:place] if fact["kind"] == "gate.answered" and fact["gate"] == "approve"
     ] == ["all"]
     cli.run("undo")
     assert own(cli.work) == before
@@ -183,7 +183,7 @@ def test_with_approval_exactly_the_recorded_change_is_written(cli: Cli, command:
 
 def own(folder: Path) -> Mapping[str, tuple[int, bytes]]:
     """The person's own files; git's change with every commit."""
-    return {path: it for path, it in tree(folder).items() if not path.startswith(".git/")}
+    return {path: content for path, content in tree(folder).items() if not path.startswith(".git/")}
 
 
 def _result(fact: dict[str, Any]) -> str:
@@ -195,8 +195,8 @@ async def test_mcp_tools_never_write_and_cannot_answer_a_gate_that_writes(cli: C
     async with over_stdio(cli) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == set(TOOLS)
         for name, arguments in TOOLS.items():
-            said = await client.call_tool(name, arguments)
+            result = await client.call_tool(name, arguments)
             if name == "answer_gate":
-                assert said.is_error
-                assert "only the person may answer it" in words(said)
+                assert result.is_error
+                assert "only the person may answer it" in words(result)
     assert tree(cli.work) == before

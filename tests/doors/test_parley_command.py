@@ -30,8 +30,8 @@ def test_every_key_is_in_the_guide() -> None:
 class Sitting:
     """A person who has written down beforehand what they type; nothing typed is a terminal that is gone."""
 
-    def __init__(self, *typed: str | None, width: int = 120, colors: bool = True) -> None:
-        self._typed = list(typed)
+    def __init__(self, *lines: str | None, width: int = 120, colors: bool = True) -> None:
+        self._typed = list(lines)
         self.asked: list[str] = []
         self.out = io.StringIO()
         self.console = Console(
@@ -64,7 +64,7 @@ class Sitting:
 async def test_every_hunk_is_shown_with_its_request_and_writers_before_anything_is_written() -> None:
     person = Sitting("y", "n", "n", "y")
     assert await person.hold() == some(LOGOUT.id, NOTES.id)
-    told = (
+    provenance = (
         "1 of 3 · src/login.py: hunk 1 of 2, line 12",
         "3 of 3 · NOTES.md: new file",
         "Requested by D-12, written by ada and bob",
@@ -72,7 +72,7 @@ async def test_every_hunk_is_shown_with_its_request_and_writers_before_anything_
         "Approved: 1 of 3 hunks in 1 file.",
         "Rejected: src/login.py#2, NOTES.md#1.",
     )
-    assert [part for part in told if part not in person.seen] == []
+    assert [part for part in provenance if part not in person.seen] == []
 
 
 async def test_a_wide_terminal_shows_both_sides_of_a_hunk_in_colour_and_a_narrow_one_a_diff() -> None:
@@ -94,11 +94,12 @@ async def test_the_lines_around_a_hunk_show_where_it_stands(width: int) -> None:
     lines = [line.strip() for line in _lines(person)]
     start = next(number for number, line in enumerate(lines) if line.startswith("class Door:"))
     changed = {120: 4, 80: 6}[width]
-    shown = lines[start : start + changed + 3]
-    assert [line[:2] for line in shown[1 : 1 + changed]] == {120: ["- "] * 2 + ["+ "] * 2, 80: ["- "] * 2 + ["+ "] * 4}[
-        width
-    ]
-    assert shown[0].count("class Door:") == shown[-1].count("# The way out.") == {120: 2, 80: 1}[width]
+    hunk_lines = lines[start : start + changed + 3]
+    assert [line[:2] for line in hunk_lines[1 : 1 + changed]] == {
+        120: ["- "] * 2 + ["+ "] * 2,
+        80: ["- "] * 2 + ["+ "] * 4,
+    }[width]
+    assert hunk_lines[0].count("class Door:") == hunk_lines[-1].count("# The way out.") == {120: 2, 80: 1}[width]
 
 
 @pytest.mark.parametrize(("width", "colors"), [(60, True), (100, True), (200, True), (100, False)])
@@ -111,8 +112,8 @@ async def test_a_wrapped_line_is_never_read_as_a_line_of_the_diff(width: int, co
     person = Sitting("q", width=width, colors=colors)
     await person.approving.approve(fold_session(*EVENTS_UNTIL_PLAN[:-2], plan, EVENTS_UNTIL_PLAN[-1]), APPROVE)
     start = max(line.find("+     x = 1") for line in _lines(person))
-    shown = [line[start:].rstrip() for line in _lines(person)]
-    signs = [line[:2] for line in shown if "return" in line or line.startswith("+     x = 1")]
+    lines = [line[start:].rstrip() for line in _lines(person)]
+    signs = [line[:2] for line in lines if "return" in line or line.startswith("+     x = 1")]
     assert signs == ["+ ", "↳ "] * 3
     assert max(map(len, _lines(person))) <= width
 
@@ -210,9 +211,9 @@ async def test_a_choice_is_undone_with_u_even_when_all_hunks_are_decided() -> No
 async def test_p_shows_in_full_who_requested_a_hunk_and_who_wrote_it() -> None:
     person = Sitting("p", "n", "d", "p", "q")
     assert await person.hold() == ApprovalAnswer("none")
-    shown = person.seen
-    assert "p: " not in shown, "the keys are explained only on request"
-    assert shown.index("Requested by D-12.") < shown.index("Written by ada and bob.")
+    screen = person.seen
+    assert "p: " not in screen, "the keys are explained only on request"
+    assert screen.index("Requested by D-12.") < screen.index("Written by ada and bob.")
 
 
 async def test_a_person_can_begin_again() -> None:

@@ -27,28 +27,31 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """Somebody for whom three stages were held, after which nothing was written."""
     asyncio.run(sandbox())
     cli = Cli(tmp_path_factory.mktemp("person"))
-    told = stage_settings(*STAGES)
-    agenda = Agenda(IDEA, meeting="sdlc", settings=dict(told), answers={"stages": "continue"}, seed=7)
+    settings = stage_settings(*STAGES)
+    agenda = Agenda(IDEA, meeting="sdlc", settings=dict(settings), answers={"stages": "continue"}, seed=7)
     hold_meeting(cli, agenda, **{name: {"turns": turns} for name, turns in seats().items()})
     return cli
 
 
 def test_every_version_of_every_file_is_listed_with_who_contributed_what(cli: Cli) -> None:
-    shown = cli.run("project", "last").stdout.splitlines()
-    assert shown[0] == "version\tfile\tchange\tcontributions"
-    assert "development/gpt\taccounts.py\tnew\tgpt" in shown
-    assert "development\taccounts.py\tnew\tclaude, login from gpt, rollback from gemini" in shown
-    assert cli.run("project", "--list").stdout.splitlines() == shown
-    told = json.loads(cli.run("project", "--json").stdout)["versions"]
-    made = next(line for line in told if line["name"] == "development")
-    assert made["decision"] == "D2"
-    assert made["files"][0]["took"] == [{"symbol": "login", "seat": "gpt"}, {"symbol": "rollback", "seat": "gemini"}]
+    output = cli.run("project", "last").stdout.splitlines()
+    assert output[0] == "version\tfile\tchange\tcontributions"
+    assert "development/gpt\taccounts.py\tnew\tgpt" in output
+    assert "development\taccounts.py\tnew\tclaude, login from gpt, rollback from gemini" in output
+    assert cli.run("project", "--list").stdout.splitlines() == output
+    text = json.loads(cli.run("project", "--json").stdout)["versions"]
+    development = next(line for line in text if line["name"] == "development")
+    assert development["decision"] == "D2"
+    assert development["files"][0]["took"] == [
+        {"symbol": "login", "seat": "gpt"},
+        {"symbol": "rollback", "seat": "gemini"},
+    ]
 
 
 def test_any_version_of_a_file_can_be_printed(cli: Cli) -> None:
     assert cli.run("project", "--file", "accounts.py").stdout == MERGED_ACCOUNTS
-    named = ("--file", "accounts.py", "--stage", "development/gemini")
-    assert cli.run("project", *named).stdout == ACCOUNTS["gemini"]
+    output = ("--file", "accounts.py", "--stage", "development/gemini")
+    assert cli.run("project", *output).stdout == ACCOUNTS["gemini"]
     nowhere = cli.run("project", "--file", "account.py", code=2)
     assert "See accounts.py." in nowhere.stderr
     never = cli.run("project", "--file", "accounts.py", "--stage", "devops", code=2)
@@ -86,20 +89,20 @@ def test_an_impossible_export_path_is_refused_in_one_sentence(cli: Cli, place: s
 @pytest.mark.feature("S1.12")
 def test_a_repository_can_be_pushed_with_the_two_commands_that_are_printed(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "my accounts"
-    done = cli.run("project", "last", "--to", str(folder), "--git", "--json")
-    told = json.loads(done.stdout)
-    assert told["commit"] == git(folder, "rev-parse", "HEAD").strip()
+    result = cli.run("project", "last", "--to", str(folder), "--git", "--json")
+    output = json.loads(result.stdout)
+    assert output["commit"] == git(folder, "rev-parse", "HEAD").strip()
     assert quote_markdown(AGREED) in (folder / "docs/decisions/D1-requirements.md").read_text()
     far = tmp_path / "far.git"
     git(tmp_path, "init", "-q", "--bare", str(far))
-    said = cli.run("project", "last", "--to", str(folder), "--git").stderr
-    commands = re.findall(r"^  (git .*)$", said, re.M)
+    text = cli.run("project", "last", "--to", str(folder), "--git").stderr
+    commands = re.findall(r"^  (git .*)$", text, re.M)
     for command in commands:
         argv = [str(far) if part == "URL" else part for part in shlex.split(command)]
         subprocess.run(argv, check=True, capture_output=True, env=cli.env)
     assert len(commands) == 2
     branch = git(folder, "branch", "--show-current").strip()
-    assert git(far, "rev-parse", branch).strip() == told["commit"]
+    assert git(far, "rev-parse", branch).strip() == output["commit"]
 
 
 def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
@@ -115,9 +118,9 @@ def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_new_project_is_exported_and_not_applied_to_the_workspace(cli: Cli) -> None:
     for address in ((), ("last",)):
-        told = cli.run("apply", *address, code=2).stderr
-        assert "made a new project, which does not belong into this workspace." in told
-        assert re.search(r"roundtable project \S+ --to FOLDER", told)
+        output = cli.run("apply", *address, code=2).stderr
+        assert "made a new project, which does not belong into this workspace." in output
+        assert re.search(r"roundtable project \S+ --to FOLDER", output)
 
 
 def test_apply_uses_the_newest_decision_and_not_a_new_project(tmp_path: Path) -> None:

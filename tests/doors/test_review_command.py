@@ -22,9 +22,9 @@ CRASH = "import sys, maths\ntry:\n    maths.half(0)\nexcept ZeroDivisionError:\n
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     asyncio.run(sandbox())
-    found = Cli(tmp_path)
-    repository(found.work, {"maths.py": BEFORE})
-    return found
+    person = Cli(tmp_path)
+    repository(person.work, {"maths.py": BEFORE})
+    return person
 
 
 def reviewer(*findings: dict[str, Any]) -> Seat:
@@ -33,13 +33,13 @@ def reviewer(*findings: dict[str, Any]) -> Seat:
     return {"turns": [*turns, {"round": "*examine", "text": with_json_block("No.", proofs=[])}]}
 
 
-def finding(wrong: str, proof: str = "", severity: str = "critical") -> dict[str, Any]:
-    return {"place": "maths.py:2", "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
+def finding(fault: str, proof: str = "", severity: str = "critical") -> dict[str, Any]:
+    return {"place": "maths.py:2", "severity": severity, "wrong": fault, "proof": proof, "language": "python"}
 
 
-def seats(cli: Cli, **given: Seat) -> list[str]:
+def seats(cli: Cli, **turns: Seat) -> list[str]:
     """Seats whose script lies outside the repository."""
-    args = cli.script(**given)
+    args = cli.script(**turns)
     script = cli.work.parent / "s.json"
     os.rename(cli.work / "s.json", script)
     return [part.replace("script:s.json", f"script:{script}") for part in args]
@@ -53,9 +53,9 @@ def test_a_review_lists_reproduced_findings_first_and_writes_nothing(cli: Cli) -
     write(cli.work, {"maths.py": AFTER})
     crash = finding("half(0) divides by zero", CRASH)
     style = finding("The name says too little", severity="low")
-    done = cli.run("review", *seats(cli, claude=reviewer(style, crash), gpt=reviewer()), "--plain")
-    assert "Not as it is: one fault was reproduced." in done.stdout
-    text = done.stdout[done.stdout.index("Not as it is") :]
+    result = cli.run("review", *seats(cli, claude=reviewer(style, crash), gpt=reviewer()), "--plain")
+    assert "Not as it is: one fault was reproduced." in result.stdout
+    text = result.stdout[result.stdout.index("Not as it is") :]
     assert text.index("half(0) divides by zero") < text.index("The name says too little")
     assert "A program of claude shows it." in text
     assert git(cli.work, "status", "--porcelain").strip() == "M maths.py"
@@ -65,8 +65,8 @@ def test_a_review_lists_reproduced_findings_first_and_writes_nothing(cli: Cli) -
 def test_in_json_the_decision_lists_every_finding_and_every_run_is_an_event(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     crash = finding("half(0) divides by zero", CRASH)
-    done = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=reviewer(crash)), "--json")
-    facts = told(done.stdout)
+    finished = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=reviewer(crash)), "--json")
+    facts = told(finished.stdout)
     (decision,) = [fact["decision"] for fact in facts if fact["kind"] == "decision.made"]
     assert decision["outcome"] == "rejected"
     (only,) = decision["proposals"]
@@ -95,14 +95,14 @@ def test_a_branch_and_a_patch_are_reviewed_like_the_working_tree(cli: Cli) -> No
     git(cli.work, "checkout", "-q", "main")
     args = seats(cli, claude=reviewer(finding("half(0) divides by zero", CRASH)), gpt=reviewer())
     for source in (("--branch", "faster"), ("--patch", "../p.diff")):
-        done = cli.run("review", *source, *args, "--plain")
-        assert "Not as it is: one fault was reproduced." in done.stdout, source
+        result = cli.run("review", *source, *args, "--plain")
+        assert "Not as it is: one fault was reproduced." in result.stdout, source
     assert (cli.work / "maths.py").read_text() == BEFORE
 
 
 def test_without_changes_no_seat_is_asked(cli: Cli) -> None:
-    done = cli.run("review", *seats(cli, claude=reviewer(), gpt=reviewer()), code=2)
-    assert done.stderr.startswith("Error: There is nothing to discuss: no file was changed.")
+    result = cli.run("review", *seats(cli, claude=reviewer(), gpt=reviewer()), code=2)
+    assert result.stderr.startswith("Error: There is nothing to discuss: no file was changed.")
     assert "either" in cli.run("review", "--patch", "-", "--branch", "x", code=2).stderr
 
 
@@ -111,16 +111,16 @@ def test_a_review_shows_findings_locations_programs_and_missing_seats(cli: Cli) 
     crash, style = finding("half(0) divides by zero", CRASH), finding("The name says too little", severity="low")
     silent = reviewer(style)
     silent["turns"][1] = {"round": "*examine", "fault": "refused"}
-    told = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=silent), "--plain").stdout
-    assert "[claude] Finds: half(0) divides by zero (critical, maths.py:2)\n" in told
-    assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in told
-    assert "Proof by claude of “half(0) divides by zero”: confirmed.\n" in told
-    assert "\n  F2: [low, maths.py:2] The name says too little\n" in told
-    assert "DEGRADED: counted 2 of 2, see the notices." in told
-    assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in told
-    assert "\n  Reproduced:\n" in told
-    assert "\n  Unproven:\n" in told
-    assert "**" not in told
+    output = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=silent), "--plain").stdout
+    assert "[claude] Finds: half(0) divides by zero (critical, maths.py:2)\n" in output
+    assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in output
+    assert "Proof by claude of “half(0) divides by zero”: confirmed.\n" in output
+    assert "\n  F2: [low, maths.py:2] The name says too little\n" in output
+    assert "DEGRADED: counted 2 of 2, see the notices." in output
+    assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in output
+    assert "\n  Reproduced:\n" in output
+    assert "\n  Unproven:\n" in output
+    assert "**" not in output
 
 
 def test_an_unreadable_review_is_not_reported_as_clean(cli: Cli) -> None:
@@ -129,19 +129,21 @@ def test_an_unreadable_review_is_not_reported_as_clean(cli: Cli) -> None:
         "turns": [{"text": with_json_block("Hm.", findings=[{"file": "maths.py", "line": 2, "oddity": "It crashes"}])}]
     }
     args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
-    told = cli.run("review", *args, "--plain", "--strict", code=4).stdout
-    assert "[gpt] asked again because its reply could not be read\n" in told
-    assert "This reply does not count because no finding could be read from it: A finding does not say what is" in told
-    assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in told
-    assert "No seat found anything wrong" not in told
+    output = cli.run("review", *args, "--plain", "--strict", code=4).stdout
+    assert "[gpt] asked again because its reply could not be read\n" in output
+    assert (
+        "This reply does not count because no finding could be read from it: A finding does not say what is" in output
+    )
+    assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in output
+    assert "No seat found anything wrong" not in output
 
 
 def test_findings_under_another_field_name_are_read(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
-    named = {"file": "maths.py", "line": 2, "severity": "high", "finding": "half(0) divides by zero", "proof": CRASH}
-    told = cli.run("review", *seats(cli, claude=reviewer(named), gpt=reviewer()), "--plain").stdout
-    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in told
-    assert "F1 [high, maths.py:2] half(0) divides by zero" in told
+    output = {"file": "maths.py", "line": 2, "severity": "high", "finding": "half(0) divides by zero", "proof": CRASH}
+    text = cli.run("review", *seats(cli, claude=reviewer(output), gpt=reviewer()), "--plain").stdout
+    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in text
+    assert "F1 [high, maths.py:2] half(0) divides by zero" in text
 
 
 def test_an_unreadable_review_is_sent_back_once_with_the_reason(cli: Cli) -> None:
@@ -150,6 +152,6 @@ def test_an_unreadable_review_is_sent_back_once_with_the_reason(cli: Cli) -> Non
     mended = reviewer(finding("half(0) divides by zero", CRASH))
     sent_back = {**mended["turns"][0], "contains": "Say it in its field `wrong`"}
     args = seats(cli, claude={"turns": [sent_back, odd, mended["turns"][1]]}, gpt=reviewer())
-    told = cli.run("review", *args, "--plain").stdout
-    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in told
-    assert "DEGRADED" not in told
+    output = cli.run("review", *args, "--plain").stdout
+    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in output
+    assert "DEGRADED" not in output

@@ -43,21 +43,21 @@ def cli(tmp_path: Path) -> Cli:
 def test_stop_ends_only_the_program_that_another_terminal_shows(cli: Cli) -> None:
     (cli.work / "mine.toml").write_text(STAGES)
     seats = cli.script(claude={"turns": [{"round": "*", "text": TICKING}]})
-    with cli.terminal("sdlc", "A clock.", "--stages", "mine.toml", "--yes", "--plain", *seats) as runs:
-        runs.expect("tick 3")
+    with cli.terminal("sdlc", "A clock.", "--stages", "mine.toml", "--yes", "--plain", *seats) as terminal:
+        terminal.expect("tick 3")
         assert "Stopping the program of" in cli.run("stop", "last").stdout
-        runs.expect("Gate deliver")
+        terminal.expect("Gate deliver")
         assert "is not running a program" in cli.run("stop", "last", code=2).stderr
         cli.run("answer", "last", "deliver=later")
-        shown = runs.end(0)
-    assert "stopped the program." in shown
-    told = read_record(cli)
-    (ran,) = [
-        fact["result"] for fact in told if fact["kind"] == "effect.done" and fact["result"]["result"] == "project_ran"
+        screen = terminal.end(0)
+    assert "stopped the program." in screen
+    facts = read_record(cli)
+    (run,) = [
+        fact["result"] for fact in facts if fact["kind"] == "effect.done" and fact["result"]["result"] == "project_ran"
     ]
-    assert ran["stopped"] is True
-    assert "tick 3" in ran["steps"][0]["output"]
-    assert [fact["kind"] for fact in told].count("stop.asked") == 1
+    assert run["stopped"] is True
+    assert "tick 3" in run["steps"][0]["output"]
+    assert [fact["kind"] for fact in facts].count("stop.asked") == 1
 
 
 NEEDY = """Here it is.
@@ -80,13 +80,13 @@ argv = ["python", "main.py"]
 def test_installing_packages_is_shown_and_confirmed_at_the_terminal(cli: Cli) -> None:
     (cli.work / "mine.toml").write_text(STAGES)
     seats = cli.script(claude={"turns": [{"round": "*", "text": NEEDY}]})
-    with cli.terminal("sdlc", "A reader.", "--stages", "mine.toml", "--yes", "--plain", *seats) as runs:
-        runs.expect("Gate execution-install")
-        runs.expect("Your choice")
-        runs.type("yes\n")
-        runs.expect("it was fetched")
-        runs.expect("Gate deliver")
-        runs.expect("Your choice")
-        runs.type("later\n")
-        shown = runs.end(0)
-    assert "echo it was fetched >fetched.txt" in shown
+    with cli.terminal("sdlc", "A reader.", "--stages", "mine.toml", "--yes", "--plain", *seats) as terminal:
+        terminal.expect("Gate execution-install")
+        terminal.expect("Your choice")
+        terminal.type("yes\n")
+        terminal.expect("it was fetched")
+        terminal.expect("Gate deliver")
+        terminal.expect("Your choice")
+        terminal.type("later\n")
+        screen = terminal.end(0)
+    assert "echo it was fetched >fetched.txt" in screen

@@ -36,12 +36,12 @@ def shop(cli: Cli) -> Path:
     return cli.work.parent / "shop"
 
 
-def ask(cli: Cli, *more: str) -> list[str]:
+def ask(cli: Cli, *options: str) -> list[str]:
     """The command for one stage of files on it."""
     writes = {"round": "*", "text": f"Here.\n\n```python shop.py\n{AFTER}```\n"}
     script = cli.work.parent / "s.json"
     script.write_text(json.dumps({"seats": {"ada": {"turns": [writes]}}}))
-    return ["sdlc", IDEA, "--from", "../shop", "--only", "development", "--seat", f"ada=script:{script}", *more]
+    return ["sdlc", IDEA, "--from", "../shop", "--only", "development", "--seat", f"ada=script:{script}", *options]
 
 
 def listed(cli: Cli, *args: str) -> list[dict[str, Any]]:
@@ -55,9 +55,9 @@ def test_a_change_is_applied_to_the_project_from_any_folder(cli: Cli) -> None:
     cli.run(*ask(cli, "--yes", "--headless"))
     slug = listed(cli)[0]["slug"]
     started, cli.work = cli.work, copy
-    told = cli.run("apply", slug, "--all", "--headless")
-    assert f"This session belongs to the workspace {shop(cli)}" in told.stderr
-    assert f"The change is in {shop(cli)}; run `roundtable undo` there to undo it." in told.stdout
+    result = cli.run("apply", slug, "--all", "--headless")
+    assert f"This session belongs to the workspace {shop(cli)}" in result.stderr
+    assert f"The change is in {shop(cli)}; run `roundtable undo` there to undo it." in result.stdout
     assert (shop(cli) / "shop.py").read_text() == AFTER
     assert (copy / "shop.py").read_text() == BEFORE
     assert git(copy, "log", "--format=%s").splitlines() == ["The beginning"]
@@ -69,11 +69,11 @@ def test_a_change_is_applied_to_the_project_from_any_folder(cli: Cli) -> None:
 
 
 def test_a_session_is_found_from_its_start_folder_and_its_project(cli: Cli) -> None:
-    with cli.terminal(*ask(cli, "--plain")) as runs:
-        runs.expect("Gate after-development")
+    with cli.terminal(*ask(cli, "--plain")) as terminal:
+        terminal.expect("Gate after-development")
         assert "after-development" in cli.run("gates").stdout
-        runs.process.kill()
-        runs.process.wait()
+        terminal.process.kill()
+        terminal.process.wait()
     started, (row,) = cli.work, listed(cli)
     assert row["workspace"] == str(shop(cli))
     cli.work = shop(cli)
@@ -95,10 +95,10 @@ def test_a_session_is_found_from_its_start_folder_and_its_project(cli: Cli) -> N
 
 def test_uncommitted_work_is_reported_before_any_paid_call(cli: Cli) -> None:
     (shop(cli) / "shop.py").write_text("PRICE = 5\n")
-    told = cli.run(*ask(cli, "--yes", "--headless", "--answer", "approve=all"), code=3)
+    result = cli.run(*ask(cli, "--yes", "--headless", "--answer", "approve=all"), code=3)
     warned = "These files have uncommitted changes; commit or stash them before a change can be written: shop.py."
-    assert warned in told.stderr
+    assert warned in result.stderr
     assert warned in read_record(cli)[0]["charter"]["notices"]
     assert (shop(cli) / "shop.py").read_text() == "PRICE = 5\n"
-    assert "Write it with" not in told.stdout
-    assert "opinions differ" not in told.stdout
+    assert "Write it with" not in result.stdout
+    assert "opinions differ" not in result.stdout

@@ -82,10 +82,10 @@ def test_undo_reverts_the_newest_change_and_records_the_person(shop: Shop) -> No
     shop.apply()
     listed = shop.cli.run("undo", "--list").stdout.splitlines()
     assert listed[0] == "change\twhen\tcommit\tsession\tfiles\ttask"
-    shown = listed[1].split("\t")
-    assert (shown[0], *shown[3:]) == ("1", "sum-the-cart", "src/cart.py, src/new.py", "Sum the cart")
-    said = shop.cli.run("undo").stderr
-    assert said == (
+    output = listed[1].split("\t")
+    assert (output[0], *output[3:]) == ("1", "sum-the-cart", "src/cart.py, src/new.py", "Sum the cart")
+    text = shop.cli.run("undo").stderr
+    assert text == (
         "Change 1 is undone (src/cart.py, src/new.py). "
         "The files were restored, and main is back at its earlier commit.\n"
     )
@@ -103,29 +103,29 @@ def test_undoable_and_undone_changes_are_available_as_json(shop: Shop) -> None:
     shop.apply()
     listed = json.loads(shop.cli.run("undo", "--list", "--json").stdout)["changes"]
     assert [(change["id"], change["session"]) for change in listed] == [("1", SESSION)]
-    done = json.loads(shop.cli.run("undo", "1", "--json").stdout)
-    assert (done["change"], done["left"], done["session"]) == ("1", [], SESSION)
+    output = json.loads(shop.cli.run("undo", "1", "--json").stdout)
+    assert (output["change"], output["left"], output["session"]) == ("1", [], SESSION)
 
 
 def test_a_file_that_changed_since_is_named_and_nothing_is_undone(shop: Shop) -> None:
     shop.apply()
     (shop.cli.work / "src/new.py").write_text("mine\n")
-    said = shop.cli.run("undo", "1", code=2).stderr
-    assert "src/new.py has changed since" in said
+    output = shop.cli.run("undo", "1", code=2).stderr
+    assert "src/new.py has changed since" in output
     assert (shop.cli.work / "src/cart.py").read_text() == "b\n"
     assert shop.undone() == []
 
 
 def test_after_a_crash_while_writing_the_next_command_recovers_and_says_so(shop: Shop) -> None:
     first = next(step for step in count(1) if dies_at(step, shop.apply) and _begun(shop))
-    said = shop.cli.run("list").stderr
-    assert "before it took effect: the files are unchanged." in said
+    output = shop.cli.run("list").stderr
+    assert "before it took effect: the files are unchanged." in output
     assert not _begun(shop)
     assert not (shop.cli.work / "src/new.py").exists()
     assert dies_at(first + 1, shop.apply)
     assert not (shop.cli.work / "src/new.py").exists()
-    said = shop.cli.run("list").stderr
-    assert "(src/cart.py, src/new.py) was interrupted and is now finished." in said
+    output = shop.cli.run("list").stderr
+    assert "(src/cart.py, src/new.py) was interrupted and is now finished." in output
     assert (shop.cli.work / "src/new.py").read_text() == "n\n"
     assert git(shop.cli.work, "status", "--porcelain") == ""
     assert shop.cli.run("list").stderr.count("cut off") == 0
@@ -134,12 +134,12 @@ def test_after_a_crash_while_writing_the_next_command_recovers_and_says_so(shop:
 def test_a_killed_undo_is_recorded_by_the_command_that_finishes_it(shop: Shop) -> None:
     shop.apply()
     cut_off = next(step for step in count(1) if dies_at(step, shop.take_back) and _begun(shop))
-    said = shop.cli.run("list").stderr
-    assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted before it took effect" in said
+    output = shop.cli.run("list").stderr
+    assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted before it took effect" in output
     assert shop.undone() == []
     assert dies_at(cut_off + 1, shop.take_back)
-    said = shop.cli.run("list").stderr
-    assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted and is now finished." in said
+    output = shop.cli.run("list").stderr
+    assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted and is now finished." in output
     (fact,) = shop.undone()
     assert (fact.change, fact.files) == ("1", ("src/cart.py", "src/new.py"))
     assert "has already been undone" in shop.cli.run("undo", "1", code=2).stderr

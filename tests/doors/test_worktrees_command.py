@@ -44,8 +44,8 @@ def test_worktrees_are_listed_with_their_branch_and_why_they_are_kept(cli: Cli) 
         ["agents-claude-login", "agents/claude/login", str(claude.port), "not needed any more"],
         ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file changed there and not here: a.py"],
     ]
-    told = json.loads(cli.run("worktrees", "list", "--json").stdout)
-    assert [(worktree["name"], worktree["unmerged"]) for worktree in told["worktrees"]] == [
+    output = json.loads(cli.run("worktrees", "list", "--json").stdout)
+    assert [(worktree["name"], worktree["unmerged"]) for worktree in output["worktrees"]] == [
         ("agents-claude-login", []),
         ("agents-gpt-login", ["a.py"]),
     ]
@@ -56,9 +56,9 @@ def test_clean_removes_only_worktrees_without_unsaved_work(cli: Cli) -> None:
     write(gpt.path, {"a.py": "theirs\n"})
     write(gemini.path, {"new.py": "here too\n"})
     write(cli.work, {"new.py": "here too\n"})
-    told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in told
-    assert "agents-claude-login was removed" in told
+    output = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in output
+    assert "agents-claude-login was removed" in output
     assert gpt.path.exists()
     assert not claude.path.exists()
     assert not gemini.path.exists()
@@ -67,8 +67,8 @@ def test_clean_removes_only_worktrees_without_unsaved_work(cli: Cli) -> None:
 def test_clean_keeps_ignored_files_that_exist_nowhere_else(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"local.cfg": "theirs\n"})
-    told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: 1 file made, and ignored, there and not here: local.cfg." in told
+    output = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login is kept: 1 file made, and ignored, there and not here: local.cfg." in output
     assert (gpt.path / "local.cfg").exists()
 
 
@@ -91,8 +91,8 @@ def test_a_worktree_can_be_compared_after_its_base_commit_was_rewritten(cli: Cli
     for args in (("commit", "-qa", "--amend", "-m", "Anew"), ("reflog", "expire", "--expire=now", "--all")):
         git(cli.work, *args)
     git(cli.work, "gc", "-q", "--prune=now")
-    told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in told
+    output = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in output
     assert not claude.path.exists()
 
 
@@ -101,8 +101,8 @@ def test_a_worktree_without_its_base_commit_is_kept_until_discarded(cli: Cli) ->
     write(gpt.path, {"a.py": "theirs\n"})
     shutil.rmtree(cli.work / ".git")
     repository(cli.work, {}, "Another beginning")
-    told = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: Git cannot read the changes in worktree" in told
+    output = cli.run("worktrees", "clean").stderr
+    assert "agents-gpt-login is kept: Git cannot read the changes in worktree" in output
     assert (gpt.path / "a.py").read_text() == "theirs\n"
     cli.run("worktrees", "discard", "agents-gpt-login", "--yes")
     assert not gpt.path.exists()
@@ -124,10 +124,10 @@ def test_the_setup_of_a_trusted_config_prepares_a_worktree_with_its_ports(cli: C
     assert strange.branch == "agents/gpt/one", "an untrusted workspace names no programs"
     assert not (strange.path / "ready").exists()
     assert "worktrees.setup" in cli.run("trust", "--yes").stderr
-    made = _open(cli, "gpt", "two")
-    assert made.branch == "two-by-gpt"
-    assert (made.path / "ready").read_text() == f"{made.port} {made.port}"
-    assert (made.path / "local.cfg").read_text() == "mine"
+    worktree = _open(cli, "gpt", "two")
+    assert worktree.branch == "two-by-gpt"
+    assert (worktree.path / "ready").read_text() == f"{worktree.port} {worktree.port}"
+    assert (worktree.path / "local.cfg").read_text() == "mine"
 
 
 def test_setup_commands_find_programs_as_a_person_would(cli: Cli) -> None:
@@ -136,8 +136,8 @@ def test_setup_commands_find_programs_as_a_person_would(cli: Cli) -> None:
     commit(cli.work, "A script")
     _config(cli, '[worktrees]\nsetup = [["sh", "-c", "echo so > bare"], ["./ready.sh", "by-path"]]\n')
     cli.run("trust", "--yes")
-    made = _open(cli, "gpt", "t")
-    assert [(made.path / name).read_text() for name in ("bare", "by-path")] == ["so\n", "so\n"]
+    worktree = _open(cli, "gpt", "t")
+    assert [(worktree.path / name).read_text() for name in ("bare", "by-path")] == ["so\n", "so\n"]
 
 
 SETS_UP = "echo b > b.py; echo made > made.lock; rm gone.py; rm -r data; ln -s /tmp data; chmod +x run.sh"
@@ -164,10 +164,10 @@ def _edits(cli: Cli, worktree: Worktree) -> FolderEdits:
 
 
 def test_setup_changes_are_not_work_and_are_removed_with_the_worktree(cli: Cli) -> None:
-    made = _set_up(cli)
-    assert _edits(cli, made) == FolderEdits()
-    write(made.path, {"a.py": "theirs\n"})
-    edits = _edits(cli, made)
+    worktree = _set_up(cli)
+    assert _edits(cli, worktree) == FolderEdits()
+    write(worktree.path, {"a.py": "theirs\n"})
+    edits = _edits(cli, worktree)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
     assert edits == FolderEdits(edits.diff)
     assert "is kept: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
@@ -176,17 +176,17 @@ def test_setup_changes_are_not_work_and_are_removed_with_the_worktree(cli: Cli) 
 
 
 def test_edits_on_top_of_the_setup_are_omitted_listed_and_kept(cli: Cli) -> None:
-    made = _set_up(cli)
+    worktree = _set_up(cli)
     theirs = {"a.py": "theirs\n", "b.py": "theirs\n", "mine.cfg": "theirs\n", "gone.py/new.py": "theirs\n"}
-    write(made.path, theirs)
-    (made.path / "made.lock").unlink()
-    (made.path / "data").unlink()
-    write(made.path, {"data/x": "theirs\n", "data/y": "a\n"})
-    edits = _edits(cli, made)
+    write(worktree.path, theirs)
+    (worktree.path / "made.lock").unlink()
+    (worktree.path / "data").unlink()
+    write(worktree.path, {"data/x": "theirs\n", "data/y": "a\n"})
+    edits = _edits(cli, worktree)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
     assert edits.set_up == ("b.py", "data/x", "gone.py/new.py", "mine.cfg"), "what is as committed again is no change"
-    (told,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
-    assert told["unmerged"] == ["a.py", "b.py", "data/x", "gone.py/new.py", "mine.cfg"]
+    (listed,) = json.loads(cli.run("worktrees", "list", "--json").stdout)["worktrees"]
+    assert listed["unmerged"] == ["a.py", "b.py", "data/x", "gone.py/new.py", "mine.cfg"]
 
 
 @pytest.mark.parametrize(

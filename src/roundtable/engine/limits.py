@@ -53,5 +53,5 @@ class DecreeReview:
 
     def _asked_before(self, entry: RecalledEntry) -> bool:
         """Whether the gate for this entry was opened in an earlier run: a resumed meeting must open it again."""
-        asked = (gate for gate in self._session.gates.values() if gate.kind == decrees.DECREE_GATE)
-        return any(decrees.is_decree_named(entry, gate.question) for gate in asked)
+        decree_gates = (gate for gate in self._session.gates.values() if gate.kind == decrees.DECREE_GATE)
+        return any(decrees.is_decree_named(entry, gate.question) for gate in decree_gates)

@@ -40,11 +40,11 @@ T = TypeVar("T")
 Texts = Mapping[Digest, str]
 
 
-def _quote_seat_answers(name: str, said: str | Sequence[str]) -> str:
+def _quote_seat_answers(name: str, answers: str | Sequence[str]) -> str:
     """Words of seats, fenced: a text in one fence, or each item in its own fence under its name."""
-    if isinstance(said, str):
-        return fence_untrusted_text("answer", name, said) if said else ""
-    items = (item.partition(":") if ":" in item else ("", "", item) for item in said)
+    if isinstance(answers, str):
+        return fence_untrusted_text("answer", name, answers) if answers else ""
+    items = (item.partition(":") if ":" in item else ("", "", item) for item in answers)
     return "\n".join(
         fence_untrusted_text("answer", ": ".join(filter(None, (name, item_name))), text.strip())
         for item_name, _, text in items
@@ -104,32 +104,32 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
             ]
         case _:
             pass
-    refused = [f"Not shown: {sanitize_line(name)}. {sanitize_line(why)}" for name, why in result.refused.items()]
-    told = [fence_untrusted_text("check", "requests", "\n".join(refused))] if refused else []
+    refusals = [f"Not shown: {sanitize_line(name)}. {sanitize_line(why)}" for name, why in result.refused.items()]
+    blocks = [fence_untrusted_text("check", "requests", "\n".join(refusals))] if refusals else []
     if isinstance(result, ChecksRun):
         for outcome in result.outcomes:
-            ended = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-            told.append(
-                fence_untrusted_text("check", outcome.name, f"{' '.join(outcome.argv)} {ended}.\n{outcome.output}")
+            ending = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
+            blocks.append(
+                fence_untrusted_text("check", outcome.name, f"{' '.join(outcome.argv)} {ending}.\n{outcome.output}")
             )
-    return told
+    return blocks
 
 
 def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:
     """The refused files and broken checks of a rehearsal, with the end of each check's output."""
-    broken = [
+    outputs = [
         f"{describe_failed_check(check)}\n{check.output[-MAX_CHECK_OUTPUT:]}".strip()
         for check in rehearsed.checks
         if check.name in rehearsed.broken_checks
     ]
-    return "\n".join((*map(describe_refusal, rehearsed.refused), *broken))
+    return "\n".join((*map(describe_refusal, rehearsed.refused), *outputs))
 
 
-def _seen_until(round: RoundRecord, asked: TurnAsked) -> int:
+def _seen_until(round: RoundRecord, ask: TurnAsked) -> int:
     """The last fact up to which a seat has seen the others' answers after this turn."""
     match round.opened.turns.visibility:
         case "same_round":
-            return asked.heard
+            return ask.heard
         case "previous_rounds":
             return round.seq
         case _:
@@ -178,17 +178,17 @@ class PromptLayout:
                 digests |= {item.digest for item in opened.prompt.files}
         return digests - {""}
 
-    def messages(self, round: RoundRecord, seat: str, asked: TurnAsked) -> tuple[Message, ...]:
+    def messages(self, round: RoundRecord, seat: str, ask: TurnAsked) -> tuple[Message, ...]:
         """The whole prompt of one turn: system prompt, the seat's own earlier turns, then what is new."""
-        context = self._session.context(asked.heard)
+        context = self._session.context(ask.heard)
         messages = [Message("system", self._system_text(seat, [item for seq, item in context if not seq]))]
         earlier: list[tuple[RoundRecord, TurnAsked]] = []
         if round.opened.turns.visibility != "none":
-            for record, asked_then, said in self._earlier_turns(seat, round):
-                messages.append(Message("user", self._turn_text(record, seat, asked_then, earlier, context)))
-                messages.append(Message("assistant", said))
-                earlier.append((record, asked_then))
-        messages.append(Message("user", self._turn_text(round, seat, asked, earlier, context)))
+            for record, earlier_ask, reply in self._earlier_turns(seat, round):
+                messages.append(Message("user", self._turn_text(record, seat, earlier_ask, earlier, context)))
+                messages.append(Message("assistant", reply))
+                earlier.append((record, earlier_ask))
+        messages.append(Message("user", self._turn_text(round, seat, ask, earlier, context)))
         return tuple(messages)
 
     def _earlier_turns(self, seat: str, before: RoundRecord) -> list[tuple[RoundRecord, TurnAsked, str]]:
@@ -267,7 +267,7 @@ class PromptLayout:
         prompt = round.opened.prompt
         seed = self._session.charter.seed
         lists = {name: self.shuffle(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()}
-        quotes = {name: _quote_seat_answers(name, said) for name, said in {**prompt.quotes, **lists}.items()}
+        quotes = {name: _quote_seat_answers(name, answers) for name, answers in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
         return template.safe_substitute({**prompt.values, **quotes, "seat": seat, "label": self.labels[seat]})
 

@@ -78,24 +78,24 @@ class ReplayTable:
         turns: Turns = Turns(),
     ) -> Round:
         """The recorded round, without the removed seats."""
-        wanted = [seat.name for seat in self.seats if seats is None or seat.name in seats]
+        names = [seat.name for seat in self.seats if seats is None or seat.name in seats]
         record = self._session.rounds.get(round)
-        if expect.codec == FREE_CODEC and (record is None or not set(wanted) & set(record.opened.electorate)):
+        if expect.codec == FREE_CODEC and (record is None or not set(names) & set(record.opened.electorate)):
             return Round(
-                round, tuple(wanted), missing=tuple(Absence(seat, NOT_ASKED_FAULT) for seat in wanted), quorate=False
+                round, tuple(names), missing=tuple(Absence(seat, NOT_ASKED_FAULT) for seat in names), quorate=False
             )
-        held = self._recorded_round(round)
-        asked = held.electorate
-        if unasked := [seat for seat in wanted if seats is not None and seat not in asked]:
+        recorded_round = self._recorded_round(round)
+        electorate = recorded_round.electorate
+        if unasked := [seat for seat in names if seats is not None and seat not in electorate]:
             raise NotOnRecord(
                 f"The meeting would have asked {join_names(unasked)} in round {round}, which was not done."
             )
-        present = tuple(seat for seat in asked if seat not in self._without and (seats is None or seat in seats))
-        moves = tuple(move for move in held.moves if move.seat in present)
+        present = tuple(seat for seat in electorate if seat not in self._without and (seats is None or seat in seats))
+        moves = tuple(move for move in recorded_round.moves if move.seat in present)
         assert record is not None
         if recorded := record.opened.expect.choices:
             moves = tuple(self._with_current_choices(move, recorded, expect.choices) for move in moves)
-        missing = tuple(absence for absence in held.missing if absence.seat in present)
+        missing = tuple(absence for absence in recorded_round.missing if absence.seat in present)
         quorate = self._quorum(record).is_reached(moves, present)
         return Round(round, present, moves, missing, quorate, record.opened.turns.purpose)
 
@@ -141,18 +141,18 @@ class ReplayTable:
 
     async def gate(self, gate: Gate) -> str:
         """The person's recorded answer if it is still an option, otherwise the default."""
-        said = self._session.answers.get(gate.id)
-        return said.option if said is not None and said.option in gate.options else gate.default
+        answer = self._session.answers.get(gate.id)
+        return answer.option if answer is not None and answer.option in gate.options else gate.default
 
     def answer_text(self, gate: str) -> str:
         """The text of the recorded answer."""
-        said = self._session.answers.get(gate)
-        return said.text if said is not None else ""
+        answer = self._session.answers.get(gate)
+        return answer.text if answer is not None else ""
 
     def answered_by_default(self, gate: str) -> bool:
         """Whether nobody answered the gate then."""
-        said = self._session.answers.get(gate)
-        return said is None or said.by_default
+        answer = self._session.answers.get(gate)
+        return answer is None or answer.by_default
 
     async def gate_after_note(self, gate: Gate, before: str) -> str:
         """The recorded answer, if the gate was opened then."""

@@ -156,8 +156,8 @@ class RecordedTable:
         # Seats that wait for each other get the same time as parallel ones.
         waiting_turns = len(record.opened.order) if one_by_one else 1
         try:
-            async with pausable_timeout(limits.round_deadline * max(1, waiting_turns)) as own:
-                await (self._ask_in_turn if one_by_one else self._ask_all)(record, own)
+            async with pausable_timeout(limits.round_deadline * max(1, waiting_turns)) as round_timeout:
+                await (self._ask_in_turn if one_by_one else self._ask_all)(record, round_timeout)
         except TimeoutError:
             how = "deadline"
         if self._session.cancel is not None:
@@ -283,14 +283,14 @@ class RecordedTable:
         elif session.gates[gate.id].options != gate.options:
             raise _mismatch(f"Gate {gate.id} was recorded with other options.")
         if gate.id not in session.answers:
-            ahead = gate.advance_answer(self.charter.answers)
-            if ahead in gate.options:
+            option = gate.advance_answer(self.charter.answers)
+            if option in gate.options:
                 await self._recorder.record(
-                    GateAnswered(gate.id, ahead, by=BY_ADVANCE_ANSWER, source=AnswerSource.ADVANCE)
+                    GateAnswered(gate.id, option, by=BY_ADVANCE_ANSWER, source=AnswerSource.ADVANCE)
                 )
             elif self.charter.headless:
-                why = f"{BY_HEADLESS_DEFAULT}, since {ahead} is no option" if ahead else BY_HEADLESS_DEFAULT
-                await self._recorder.record(GateAnswered(gate.id, gate.default, by=why, source=AnswerSource.HEADLESS))
+                by = f"{BY_HEADLESS_DEFAULT}: {option} is not an option" if option else BY_HEADLESS_DEFAULT
+                await self._recorder.record(GateAnswered(gate.id, gate.default, by=by, source=AnswerSource.HEADLESS))
             else:
                 await self._wait_for_answer(gate)
         self._raise_if_cancelled()
@@ -321,8 +321,8 @@ class RecordedTable:
             if before in session.rounds:
                 return ""
             await self._boundary()
-            known = max((_earliest_heard(record) for record in session.rounds.values()), default=0)
-            if not any(seq > known for seq, _ in session.notes):
+            last_heard = max((_earliest_heard(record) for record in session.rounds.values()), default=0)
+            if not any(seq > last_heard for seq, _ in session.notes):
                 return ""
         return await self.gate(gate)
 
@@ -347,8 +347,8 @@ class RecordedTable:
             await self._recorder.record(EffectStarted(step, effect))
         if outcome is None:
             outcome = await self._performer.perform(key, effect)
-        done = EffectFailed(step, outcome) if isinstance(outcome, Fault) else EffectDone(step, outcome)
-        await self._recorder.record(done)
+        fact = EffectFailed(step, outcome) if isinstance(outcome, Fault) else EffectDone(step, outcome)
+        await self._recorder.record(fact)
         self._raise_if_cancelled()
         return session.results[step]  # the recorded result is redacted
 
@@ -385,8 +385,8 @@ def _is_same_effect(recorded: Effect, effect: Effect) -> bool:
 
 def _check_same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] | None, turns: Turns) -> None:
     """Verify that a resumed meeting asks what it asked before."""
-    others = seats is not None and not set(opened.electorate) <= set(seats)
-    if others or opened.expect != expect or opened.turns != turns:
+    has_other_seats = seats is not None and not set(opened.electorate) <= set(seats)
+    if has_other_seats or opened.expect != expect or opened.turns != turns:
         raise _mismatch(f"Round {opened.round} was recorded with other seats, turns or reply format.")
 
 

@@ -191,7 +191,7 @@ class TurnTaker:
         event = CallFailed(self._round.name, self._seat.name, self._call, voice, fault, delay, partial, usage)
         await self._recorder.record(event)
 
-    def _retry_delay(self, fault: Fault, left: float) -> float | None:
+    def _retry_delay(self, fault: Fault, seconds_left: float) -> float | None:
         """The seconds before the next retry; None when a retry cannot help."""
         if not fault.retryable or self._retries_left <= 0:
             return None
@@ -199,7 +199,7 @@ class TurnTaker:
         delay = min(MAX_RETRY_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
         if fault.retry_after:  # not all seats at the same moment
             delay = max(delay, fault.retry_after * random.uniform(1.0, 1.1))
-        return delay if delay < left else None
+        return delay if delay < seconds_left else None
 
     async def _call_voice(
         self, voice: Voice, name: str, purpose: CallPurpose, more: tuple[Message, ...], share: _TimeShare | None = None
@@ -255,8 +255,8 @@ class TurnTaker:
         pauses.enter_context(self._clock.paused())
         pauses.enter_context(self._round_clock.paused())
         await asyncio.shield(writing)
-        told = TurnDelayed(asked.round, asked.seat, asked.call, asked.voice, round(wait.seconds, 1), wait.why)
-        await self._recorder.record(told)
+        delay = TurnDelayed(asked.round, asked.seat, asked.call, asked.voice, round(wait.seconds, 1), wait.why)
+        await self._recorder.record(delay)
 
     def _publish(self, asked: TurnAsked, words: str) -> None:
         if words:
@@ -356,8 +356,8 @@ class TurnTaker:
 
         A hollow reply is not quoted back: small models would only repeat it.
         """
-        why, form = reading.why, self._codec.text_format(self._expect)
-        request_text = _REPAIR_ALL.format(why=why) if why else _REPAIR
+        reason, form = reading.why, self._codec.text_format(self._expect)
+        request_text = _REPAIR_ALL.format(why=reason) if reason else _REPAIR
         more = (
             () if reading.hollow else (Message("assistant", reply.text), Message("user", f"{request_text}\n\n{form}"))
         )
@@ -370,7 +370,7 @@ class TurnTaker:
         if second.verdict.parse is ParseStatus.FAILED:
             return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=ParseStatus.REPAIRED)
-        text = second.text if result.asked.structured or why or not move.text else move.text
+        text = second.text if result.asked.structured or reason or not move.text else move.text
         return msgspec.structs.replace(move, text=text, verdict=verdict, usage=usage)
 
 

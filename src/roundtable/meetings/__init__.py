@@ -21,8 +21,8 @@ from roundtable.meetings.meeting import Meeting, PlannedRound
 __all__ = ["MEETINGS", "Meeting", "PlannedRound", "find_meeting"]
 
 MEETINGS = {
-    held.name: held
-    for held in (
+    meeting.name: meeting
+    for meeting in (
         *(council.MEETING, knights.MEETING, debate.MEETING, second_opinion.MEETING, code_red.MEETING),
         *(vote.MEETING, review.MEETING, build.MEETING, apply.MEETING, sdlc.MEETING),
     )
@@ -39,7 +39,7 @@ def meeting_writes_files(name: str) -> bool:
 
 def find_meeting(name: str) -> Meeting:
     """The meeting of this name."""
-    known = MEETINGS | INTERNAL_MEETINGS
-    if name not in known:
+    meetings = MEETINGS | INTERNAL_MEETINGS
+    if name not in meetings:
         raise NotFound(f"There is no meeting called {name}.", f"Meetings: {', '.join(MEETINGS)}.")
-    return known[name]
+    return meetings[name]

@@ -106,10 +106,10 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
     )
     if not written.moves:
         return decide_without_quorum(written)
-    anew, evidence = (
+    restart, evidence = (
         Prompt(planned.template, quotes={"plan": drafted.moves[0].text}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
     )
-    rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, anew, evidence)
+    rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, restart, evidence)
     if not rule.equally_good_candidates(result) and not rule.candidates_failing_only_original_tests(result):
         return rule.decide_no_candidate_passed(result, rounds)
     warning = rule.candidate_warning(result, progress.seat)

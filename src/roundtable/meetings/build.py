@@ -89,21 +89,21 @@ async def _hold_build_meeting(table: Table) -> Decision:
         return decide_without_quorum(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        anew, evidence = (
+        restart, evidence = (
             Prompt(planned.template, {"task": table.charter.question}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
         )
-        rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, anew, evidence)
-        best = trial_outcome.equally_good_candidates(result)
-        doubted = () if best else trial_outcome.unverified_candidates(result)
+        rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, restart, evidence)
+        candidates = trial_outcome.equally_good_candidates(result)
+        doubted = () if candidates else trial_outcome.unverified_candidates(result)
         if doubted and (seat := await _ask_about_unverified(table, result, doubted)) != NONE_OPTION:
-            best = tuple(candidate for candidate in doubted if candidate.seat == seat)
+            candidates = tuple(candidate for candidate in doubted if candidate.seat == seat)
             result = trial_outcome.rank_unverified_candidate_best(result, seat)
-        best = best or trial_outcome.candidates_failing_only_original_tests(result)
-        if not best and doubted:
+        candidates = candidates or trial_outcome.candidates_failing_only_original_tests(result)
+        if not candidates and doubted:
             return trial_outcome.decide_no_candidate_verified(
                 result, rounds, answered=not table.answered_by_default(DOUBT_GATE)
             )
-        if not best:
+        if not candidates:
             return trial_outcome.decide_no_candidate_passed(result, rounds)
         if behaviours := trial_outcome.cluster_seats_by_behaviour(result):
             seat = await _ask_which_behaviour(table, result, behaviours)
@@ -112,12 +112,12 @@ async def _hold_build_meeting(table: Table) -> Decision:
                     result, rounds, answered=not table.answered_by_default(WHICH_GATE)
                 )
             result = trial_outcome.rank_candidate_cluster_best(result, behaviours[seat])
-            best = trial_outcome.equally_good_candidates(result)
+            candidates = trial_outcome.equally_good_candidates(result)
         progress = WriteProgress(
-            STAGE, best[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
+            STAGE, candidates[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
         )
-        merged = MergedCandidate(best[0].seat, best[0].draft, (best[0].seat,))
-        if settings.judge and len(best) > 1:
+        merged = MergedCandidate(candidates[0].seat, candidates[0].draft, (candidates[0].seat,))
+        if settings.judge and len(candidates) > 1:
             merged = await hold_judge_rounds(table, progress, rounds, result)
         progress.seat, warning = merged.base, trial_outcome.candidate_warning(result, merged.base)
         progress.preface = (Said(warning),) if warning else ()
@@ -183,14 +183,14 @@ async def _ask_for_approvals(
     table: Table, progress: WriteProgress, draft: Digest, authors: Collection[str], needed: int
 ) -> ApprovalsMissing | None:
     """Ask the other seats to approve a change; returns what is missing, if anything."""
-    others = tuple(seat.name for seat in table.seats if seat.name not in authors)
+    reviewers = tuple(seat.name for seat in table.seats if seat.name not in authors)
     name = progress.next_round("approval")
-    if len(others) < needed or not await table.may_open(name):
+    if len(reviewers) < needed or not await table.may_open(name):
         return rule.find_missing_approvals(0, needed, {})
     planned = await do_step_or_end_meeting(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
     prompt = Prompt(APPROVAL.template, quotes={"change": render_prompt_hunks(planned.hunks)})
-    said = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=others, turns=APPROVAL.turns)
-    counted = [move for move in said.moves if move.verdict.counts]
+    answers = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=reviewers, turns=APPROVAL.turns)
+    counted = [move for move in answers.moves if move.verdict.counts]
     approved = sum(move.verdict.stance is Stance.SUPPORT for move in counted)
     objections = {
         move.seat: "; ".join(issue.text for issue in move.verdict.issues)

@@ -26,18 +26,22 @@ def _plan_chat_rounds(settings: ChatSettings, options: Sequence[str]) -> tuple[P
 
 async def _hold_chat_meeting(table: Table) -> Decision:
     """Ask the question and return the answer."""
-    held = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
-    if not held.moves:
+    answers = await table.ask(ROUND, Prompt(ANSWER.template), expect=Expect(ANSWER.codec), turns=ANSWER.turns)
+    if not answers.moves:
         return Decision(
-            Outcome.INSUFFICIENT, (NobodyAnswered(),), electorate=held.electorate, missing=held.missing, basis=(ROUND,)
+            Outcome.INSUFFICIENT,
+            (NobodyAnswered(),),
+            electorate=answers.electorate,
+            missing=answers.missing,
+            basis=(ROUND,),
         )
-    move = held.moves[0]
+    move = answers.moves[0]
     return Decision(
         Outcome.REACHED,
         (QuestionAnswered(move.seat),),
         text=move.text,
         author=move.seat,
-        electorate=held.electorate,
+        electorate=answers.electorate,
         counted=(move.seat,),
         basis=(ROUND,),
     )

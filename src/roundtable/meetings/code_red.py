@@ -79,8 +79,8 @@ async def _ask_doctors(table: Table, name: str, planned: PlannedRound, findings:
 async def _ask_for_outcome(table: Table, decision: Decision) -> Decision:
     """Ask the person what to do with the diagnosis; without a cause, a fix is not offered."""
     details = {option: meaning for option, meaning in CHOICES.items() if option != "fix" or decision.winner}
-    found = f"Root cause: {end_sentence(decision.position)}" if decision.winner else "No root cause was found."
-    question = f"{found} {decision_sentence(decision)} What next?"
+    finding = f"Root cause: {end_sentence(decision.position)}" if decision.winner else "No root cause was found."
+    question = f"{finding} {decision_sentence(decision)} What next?"
     choice = await table.gate(Gate("outcome", question, tuple(details), default="report", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if choice == "fix" else choice)
 

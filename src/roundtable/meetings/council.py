@@ -79,13 +79,13 @@ async def _ask_blind(table: Table) -> Round:
 async def _cross_reading(table: Table, round: str, standing: rule.CouncilStanding) -> Round:
     """Let every seat read the others, unsigned and shuffled, and answer again."""
     ids = tuple(proposal.id for proposal in standing.proposals)
-    asked = await table.ask(
+    answers = await table.ask(
         round,
         Prompt(READING.template, lists={"proposals": standing.reading()}),
         expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW_PROPOSAL)),
         turns=READING.turns,
     )
-    return await prove_claims_of_round(table, asked)
+    return await prove_claims_of_round(table, answers)
 
 
 async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str:
@@ -93,7 +93,7 @@ async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    return await ask_choose_gate(table, (), standing.proposals, before=f"The council ended in a {outcome}.")
+    return await ask_choose_gate(table, (), standing.proposals, preface=f"The council ended in a {outcome}.")
 
 
 MEETING = Meeting(

@@ -63,7 +63,7 @@ async def _hold_debate_meeting(table: Table) -> Decision:
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:
         tally = f"No consensus: {standing.tally_line()}."
-        choice = await ask_choose_gate(table, ruling.why, standing.proposals, before=tally)
+        choice = await ask_choose_gate(table, ruling.why, standing.proposals, preface=tally)
     decision = await table.check_decrees(rule.decide_debate(standing, settings.support, choice))
     return await _ask_for_plan(table, settings, decision)
 
@@ -110,8 +110,8 @@ async def _ask_round(table: Table, name: str, planned: PlannedRound, standing: r
     lists = {"proposals": standing.reading()}
     prompt = Prompt(planned.template, lists=lists, quotes=quotes, agreed=points.settled())
     expect = Expect(planned.codec, standing.authors)
-    asked = await table.ask(name, prompt, expect=expect, turns=planned.turns)
-    return await prove_claims_of_round(table, asked, standing.rounds)
+    answers = await table.ask(name, prompt, expect=expect, turns=planned.turns)
+    return await prove_claims_of_round(table, answers, standing.rounds)
 
 
 async def _ask_for_plan(table: Table, settings: DebateSettings, decision: Decision) -> Decision:

@@ -80,8 +80,10 @@ async def _hold_knights_meeting(table: Table) -> Decision:
             return heeded
         choice = await _ask_for_choice(table, accord, decision, sitting)
         if choice != "back":
-            taken = await ask_choose_gate(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
-            return rule.decide_knights(accord, lead, "later" if choice == "choose" and not taken else choice, taken)
+            proposal = await ask_choose_gate(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
+            return rule.decide_knights(
+                accord, lead, "later" if choice == "choose" and not proposal else choice, proposal
+            )
         rounds = await _hold_rounds(table, settings, rounds, len(rounds) + FURTHER_ROUNDS)
         sitting += 1
     return decide_without_quorum(rounds[-1])
@@ -125,12 +127,12 @@ async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
 
 async def _ask_to_continue(table: Table, accord: rule.KnightsAccord, last_round: int) -> str:
     """Ask the person before the last rounds whether to go on."""
-    left = last_round - len(accord.rounds)
-    head = f"No consensus after {len(accord.rounds)} rounds: {reasons_text(accord.ruling.why)}"
+    rounds_left = last_round - len(accord.rounds)
+    status = f"No consensus after {len(accord.rounds)} rounds: {reasons_text(accord.ruling.why)}"
     question = " ".join(
-        (head, f"Scores: {accord.scores}.", *accord.blocking(), f"Continue for up to {left} more rounds?")
+        (status, f"Scores: {accord.scores}.", *accord.blocking(), f"Continue for up to {rounds_left} more rounds?")
     )
-    details = {"continue": f"up to {left} more rounds", "stop": "end the discussion and choose yourself"}
+    details = {"continue": f"up to {rounds_left} more rounds", "stop": "end the discussion and choose yourself"}
     return await table.gate(Gate("warning", question, ("continue", "stop"), default="continue", details=details))
 
 

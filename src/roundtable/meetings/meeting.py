@@ -71,5 +71,5 @@ class Meeting(msgspec.Struct, frozen=True):
 
     def settable(self) -> dict[str, Any]:
         """The settings that a file may set, with their defaults."""
-        known = msgspec.structs.asdict(self.settings())
-        return {name: default for name, default in known.items() if name not in self.filled_settings}
+        settings = msgspec.structs.asdict(self.settings())
+        return {name: default for name, default in settings.items() if name not in self.filled_settings}

@@ -66,7 +66,8 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
 
 def candidate_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
     """The file operations of a candidate, as its seat wrote them."""
-    move = next(found for round in rounds if round.name == candidate.round and (found := round.move_of(candidate.seat)))
+    moves = (round.move_of(candidate.seat) for round in rounds if round.name == candidate.round)
+    move = next(filter(None, moves))
     return parse_file_changes(move.text).operations
 
 
@@ -75,7 +76,7 @@ async def splice_candidates_with_refine_round(
     stage: str,
     base: Candidate,
     drafts: Mapping[str, Digest],
-    wanted: JudgeDirectives,
+    directives: JudgeDirectives,
     refining: RefineRequest,
     tried: TryCandidates,
 ) -> SpliceOutcome:
@@ -84,31 +85,33 @@ async def splice_candidates_with_refine_round(
 
     `tried` is how the candidates were run: the result has to pass everything that the base passed.
     """
-    effect = SynthesiseDrafts(base.seat, dict(drafts), wanted.incorporate, wanted.must_fix)
-    made = await do_step_or_end_meeting(table, f"{stage}/synthesise", effect, DraftsSynthesised)
-    draft, undone = made.draft, tuple(directive.directive for directive in made.left)
-    if made.left and await table.may_open(refining.round):
-        refined = await _ask_for_rest(table, base.seat, made, refining)
+    effect = SynthesiseDrafts(base.seat, dict(drafts), directives.incorporate, directives.must_fix)
+    synthesis = await do_step_or_end_meeting(table, f"{stage}/synthesise", effect, DraftsSynthesised)
+    draft, undone = synthesis.draft, tuple(directive.directive for directive in synthesis.left)
+    if synthesis.left and await table.may_open(refining.round):
+        refined = await _ask_for_rest(table, base.seat, synthesis, refining)
         draft, undone = (refined, ()) if refined else (draft, undone)
     if draft == base.draft:
-        return SpliceOutcome(draft, made, unfulfilled=undone)
+        return SpliceOutcome(draft, synthesis, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, tried.rounds, tried.seats, tried.over)
     again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
     if broke := merge_ruling.describe_merge_regression(again, base):
-        return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, wanted.all)
-    return SpliceOutcome(again.draft, made, unfulfilled=undone)
+        return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, directives.all)
+    return SpliceOutcome(again.draft, synthesis, unfulfilled=undone)
 
 
-async def _ask_for_rest(table: Table, seat: str, made: DraftsSynthesised, refining: RefineRequest) -> Digest:
+async def _ask_for_rest(table: Table, seat: str, synthesis: DraftsSynthesised, refining: RefineRequest) -> Digest:
     """The draft with the rest as the author of the base wrote it; empty where that cannot be written."""
-    files = _files_of_unspliced_directives(made)
-    prompt = await refining.prompt(made)
-    prompt = msgspec.structs.replace(prompt, quotes={**prompt.quotes, "wanted": _render_unspliced_directives(made)})
+    files = _files_of_unspliced_directives(synthesis)
+    prompt = await refining.prompt(synthesis)
+    prompt = msgspec.structs.replace(
+        prompt, quotes={**prompt.quotes, "wanted": _render_unspliced_directives(synthesis)}
+    )
     expect = msgspec.structs.replace(refining.expect, choices=files)
-    said = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
-    if not said.move_of(seat):
+    answers = await table.ask(refining.round, prompt, expect=expect, seats=(seat,), turns=refining.turns)
+    if not answers.move_of(seat):
         return ""
-    move = DraftMove(refining.round, seat, made.draft, files)
+    move = DraftMove(refining.round, seat, synthesis.draft, files)
     refined = await do_step_or_end_meeting(table, f"{refining.round}/draft", move, MoveDrafted)
     return "" if refined.refused else refined.draft
 
@@ -131,43 +134,45 @@ async def hold_judge_rounds(
     table: Table, progress: WriteProgress, rounds: Sequence[Round], result: CandidatesTried
 ) -> MergedCandidate:
     """Let seats compare candidates that behave alike; no seat judges its own work where others can."""
-    best = trial_outcome.equally_good_candidates(result)
-    by = {candidate.seat: candidate for candidate in best}
-    names = blind_candidate_names(best, table.labels)
+    candidates = trial_outcome.equally_good_candidates(result)
+    by_seat = {candidate.seat: candidate for candidate in candidates}
+    names = blind_candidate_names(candidates, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
-    first, number = best[0], progress.rounds_held + 1
+    first, number = candidates[0], progress.rounds_held + 1
     progress.rounds_held += 2
     alone = MergedCandidate(first.seat, first.draft, (first.seat,), merge_ruling.describe_missing_judges(first.seat))
     if not judges:
         return alone
-    heard: list[dict[str, Directives]] = []
-    for read, purpose in ((names, "judge-ab"), (_swap_blind_names(names), "judge-ba")):
+    rulings: list[dict[str, Directives]] = []
+    for candidate_names, purpose in ((names, "judge-ab"), (_swap_blind_names(names), "judge-ba")):
         name = f"{progress.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
         texts = tuple(
-            f"{label}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(by[seat], rounds))}"
-            for label, seat in read.items()
+            f"{label}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(by_seat[seat], rounds))}"
+            for label, seat in candidate_names.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
-        expect = Expect(JUDGE_ROUND.codec, tuple(read))
-        said = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE_ROUND.turns)
-        counted = [(move.seat, move.verdict.directives) for move in said.moves if move.verdict.counts]
-        heard.append({judge: replace_labels_in_judge_directives(ruling, read) for judge, ruling in counted if ruling})
-    bases = ({judge: directives.base for judge, directives in order.items()} for order in heard)
+        expect = Expect(JUDGE_ROUND.codec, tuple(candidate_names))
+        answers = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE_ROUND.turns)
+        counted = [(move.seat, move.verdict.directives) for move in answers.moves if move.verdict.counts]
+        rulings.append(
+            {judge: replace_labels_in_judge_directives(ruling, candidate_names) for judge, ruling in counted if ruling}
+        )
+    bases = ({judge: directives.base for judge, directives in order.items()} for order in rulings)
     verdicts = compare_swapped_order_verdicts(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
-    wanted = merge_ruling.rule_judge_directives(heard, verdicts, base, names.values())
-    draft = next(candidate.draft for candidate in best if candidate.seat == base)
-    stands = MergedCandidate(
+    wanted = merge_ruling.rule_judge_directives(rulings, verdicts, base, names.values())
+    draft = next(candidate.draft for candidate in candidates if candidate.seat == base)
+    unmerged = MergedCandidate(
         base,
         draft,
         (base,),
-        merge_ruling.describe_judge_verdicts(heard, verdicts, base, wanted.once),
+        merge_ruling.describe_judge_verdicts(rulings, verdicts, base, wanted.once),
         bool(verdicts.tally()),
     )
-    return await _merge_parts(table, progress, rounds, result, stands, wanted) if wanted.all else stands
+    return await _merge_parts(table, progress, rounds, result, unmerged, wanted) if wanted.all else unmerged
 
 
 async def _merge_parts(
@@ -176,16 +181,16 @@ async def _merge_parts(
     rounds: Sequence[Round],
     result: CandidatesTried,
     alone: MergedCandidate,
-    wanted: JudgeDirectives,
+    directives: JudgeDirectives,
 ) -> MergedCandidate:
     """The base with the parts that the judges want; the base alone if that fails."""
-    best = {candidate.seat: candidate for candidate in trial_outcome.equally_good_candidates(result)}
-    base, why = alone.base, alone.reason
+    candidates = {candidate.seat: candidate for candidate in trial_outcome.equally_good_candidates(result)}
+    base, reason = alone.base, alone.reason
 
-    async def refine(made: DraftsSynthesised) -> Prompt:
-        others = _seats_in_unspliced_directives(made, [seat for seat in best if seat != base])
+    async def refine(synthesis: DraftsSynthesised) -> Prompt:
+        others = _seats_in_unspliced_directives(synthesis, [seat for seat in candidates if seat != base])
         texts = tuple(
-            f"{other}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(best[other], rounds))}"
+            f"{other}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(candidates[other], rounds))}"
             for other in others
         )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
@@ -193,18 +198,18 @@ async def _merge_parts(
     refining = RefineRequest(
         f"{progress.stage}/{progress.rounds_held}-refine", refine, expect_changes_reply(table), REFINE_ROUND.turns
     )
-    drafts = {seat: seat_candidate.draft for seat, seat_candidate in best.items()}
+    drafts = {seat: seat_candidate.draft for seat, seat_candidate in candidates.items()}
     splice = await splice_candidates_with_refine_round(
-        table, progress.stage, best[base], drafts, wanted, refining, build_trial_effect(rounds)
+        table, progress.stage, candidates[base], drafts, directives, refining, build_trial_effect(rounds)
     )
     if splice.failure:
-        used_alone = f"{why} The additions that the judges wanted did not pass, so {base}'s candidate is used alone."
+        used_alone = f"{reason} The additions that the judges wanted did not pass, so {base}'s candidate is used alone."
         return msgspec.structs.replace(alone, draft=splice.draft, reason=used_alone)
     if splice.draft == alone.draft:
         return alone
-    authors = tuple(dict.fromkeys((base, *(took.seat for took in splice.synthesis.took))))
+    authors = tuple(dict.fromkeys((base, *(part.seat for part in splice.synthesis.took))))
     return MergedCandidate(
-        base, splice.draft, authors, f"{why} {merge_ruling.describe_synthesis(splice.synthesis, base)}", alone.judged
+        base, splice.draft, authors, f"{reason} {merge_ruling.describe_synthesis(splice.synthesis, base)}", alone.judged
     )
 
 
@@ -227,8 +232,8 @@ def _seats_in_unspliced_directives(synthesis: DraftsSynthesised, seats: Collecti
 
 def _files_of_unspliced_directives(synthesis: DraftsSynthesised) -> tuple[str, ...]:
     """The only files that the unspliced directives may change; empty if one of them names no file."""
-    known = all(unmerged.files for unmerged in synthesis.left)
-    return tuple(dict.fromkeys(path for unmerged in synthesis.left for path in unmerged.files)) if known else ()
+    has_all_files = all(unmerged.files for unmerged in synthesis.left)
+    return tuple(dict.fromkeys(path for unmerged in synthesis.left for path in unmerged.files)) if has_all_files else ()
 
 
 def _render_unspliced_directives(synthesis: DraftsSynthesised) -> str:

@@ -82,8 +82,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _find_invalid_name(self) -> str:
         named = {"rounds": [round.purpose for round in self.rounds], "gates": [gate.id for gate in self.gates]}
         named["gates.options"] = [option for gate in self.gates for option in gate.options]
-        wrong = [(key, name) for key, names in named.items() for name in names if not _NAME.fullmatch(name)]
-        return f"{wrong[0][0]}: {wrong[0][1]!r} must be one word of small letters, digits and dashes." if wrong else ""
+        invalid = [(key, name) for key, names in named.items() for name in names if not _NAME.fullmatch(name)]
+        return "".join(
+            f"{key}: {name!r} must be one word of small letters, digits and dashes." for key, name in invalid[:1]
+        )
 
     def _find_invalid_round(self) -> str:
         purposes, codecs = [round.purpose for round in self.rounds], [round.codec for round in self.rounds]
@@ -152,11 +154,11 @@ async def _hold_recipe(name: str, recipe: Recipe, table: Table) -> Decision:
                 if not await table.may_open(round):
                     return await _conclude(table, recipe, hearing, "")
                 await fulfill_seat_requests_of_round(table, hearing.rounds[-1])
-            held = await _ask_round(table, round, planned, hearing)
-            hearing = _add_round(recipe, planned, hearing, held)
-            if not held.quorate:
-                return decide_without_quorum(held)
-            if held in hearing.deciding and recipe.rule.conclude(hearing).is_decided:
+            answers = await _ask_round(table, round, planned, hearing)
+            hearing = _add_round(recipe, planned, hearing, answers)
+            if not answers.quorate:
+                return decide_without_quorum(answers)
+            if answers in hearing.deciding and recipe.rule.conclude(hearing).is_decided:
                 break
         step = ""
         for gate in (gate for gate in recipe.gates if gate.after == planned.purpose):
@@ -190,13 +192,13 @@ async def _ask_round(table: Table, name: str, planned: RecipeRound, hearing: Rul
     )
 
 
-def _add_round(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, held: Round) -> RuleInput:
+def _add_round(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, answers: Round) -> RuleInput:
     decides = planned.codec == recipe.rule.codec
     return msgspec.structs.replace(
         hearing,
-        rounds=(*hearing.rounds, held),
-        pitched=held if planned.codec == PITCH else hearing.pitched,
-        deciding=(*hearing.deciding, held) if decides else hearing.deciding,
+        rounds=(*hearing.rounds, answers),
+        pitched=answers if planned.codec == PITCH else hearing.pitched,
+        deciding=(*hearing.deciding, answers) if decides else hearing.deciding,
     )
 
 
@@ -204,10 +206,10 @@ async def _conclude(table: Table, recipe: Recipe, hearing: RuleInput, step: str)
     """The decision of the rule, or of the person where the rule decides nothing."""
     if not hearing.deciding:
         how = (StoppedBeforeDeciding(),)
-        held = tuple(round.name for round in hearing.rounds)
-        return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=held)
+        round_names = tuple(round.name for round in hearing.rounds)
+        return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=round_names)
     decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:
-        taken = await ask_choose_gate(table, decision.how, decision.proposals)
-        return decide_chosen_by_person(decision, taken, hearing) if taken else decision
+        choice = await ask_choose_gate(table, decision.how, decision.proposals)
+        return decide_chosen_by_person(decision, choice, hearing) if choice else decision
     return decision

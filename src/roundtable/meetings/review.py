@@ -56,24 +56,25 @@ async def _hold_review_meeting(table: Table) -> Decision:
 
     first = await _run_proofs(table, blind)
     if isinstance(first, Fault) or not first.sandbox:
-        lacking = first.message if isinstance(first, Fault) else _missing_sandbox_reason(first)
+        missing_proofs_reason = first.message if isinstance(first, Fault) else _missing_sandbox_reason(first)
         results = () if isinstance(first, Fault) else (first,)
-        return decide_review(weigh_findings_by_proof(findings, results), (blind,), "", lacking)
+        return decide_review(weigh_findings_by_proof(findings, results), (blind,), "", missing_proofs_reason)
 
-    found, rounds = weigh_findings_by_proof(findings, (first,)), (blind,)
+    weighed, rounds = weigh_findings_by_proof(findings, (first,)), (blind,)
     name = "review/2-examine"
-    if unproven_findings(found) and await table.may_open(name):
-        examined = await _ask_to_examine(table, name, unproven_findings(found))
+    if unproven_findings(weighed) and await table.may_open(name):
+        examined = await _ask_to_examine(table, name, unproven_findings(weighed))
         second = await _run_proofs(table, examined) if any(move.verdict.claims for move in examined.moves) else None
         rounds = (blind, examined)
-        found = weigh_findings_by_proof(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))
-    return decide_review(found, rounds, first.sandbox)
+        weighed = weigh_findings_by_proof(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))
+    return decide_review(weighed, rounds, first.sandbox)
 
 
-async def _ask_to_examine(table: Table, name: str, open: Sequence[Finding]) -> Round:
+async def _ask_to_examine(table: Table, name: str, unproven: Sequence[Finding]) -> Round:
     """Ask all seats for programs that settle the unproven findings, unsigned."""
-    prompt = Prompt(EXAMINE.template, lists={"findings": tuple(f"{finding.id}: {finding.in_full}" for finding in open)})
-    expect = Expect(EXAMINE.codec, tuple(finding.id for finding in open))
+    texts = tuple(f"{finding.id}: {finding.in_full}" for finding in unproven)
+    prompt = Prompt(EXAMINE.template, lists={"findings": texts})
+    expect = Expect(EXAMINE.codec, tuple(finding.id for finding in unproven))
     return await table.ask(name, prompt, expect=expect, turns=EXAMINE.turns)
 
 

@@ -42,10 +42,10 @@ async def hold_position_ballot(table: Table, name: str, answers: Round) -> Posit
     return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
 
-async def ask_choose_gate(table: Table, why: Reasons, proposals: Sequence[Proposal], before: str = "") -> str:
+async def ask_choose_gate(table: Table, reasons: Reasons, proposals: Sequence[Proposal], preface: str = "") -> str:
     """Ask the person for one of the proposals; returns an empty string if nobody chooses."""
     details = {proposal.id: proposal.text for proposal in proposals}
-    question = " ".join(filter(None, (before, reasons_text(why), "Which proposal do you choose?")))
+    question = " ".join(filter(None, (preface, reasons_text(reasons), "Which proposal do you choose?")))
     choice = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
     return "" if choice == "none" else choice
 
@@ -56,9 +56,9 @@ MAX_REQUESTED_CHECKS = 3
 
 async def fulfill_seat_requests_of_round(table: Table, round: Round) -> None:
     """Show all seats the files and run the checks that seats of this round asked for, each once."""
-    wanted = [move.verdict.wants for move in round.moves if move.verdict.counts]
-    files = tuple(dict.fromkeys(path for wants in wanted for path in wants.files))[:MAX_REQUESTED_FILES]
-    checks = tuple(dict.fromkeys(name for wants in wanted for name in wants.checks))[:MAX_REQUESTED_CHECKS]
+    requests = [move.verdict.wants for move in round.moves if move.verdict.counts]
+    files = tuple(dict.fromkeys(path for wants in requests for path in wants.files))[:MAX_REQUESTED_FILES]
+    checks = tuple(dict.fromkeys(name for wants in requests for name in wants.checks))[:MAX_REQUESTED_CHECKS]
     if files:
         await table.do(f"{round.name}/files", ReadFiles(files))
     if checks:

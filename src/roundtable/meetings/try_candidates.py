@@ -72,9 +72,12 @@ async def try_and_fix_candidates(
         if not failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
             break
         before = _latest_changes(*rounds)
-        prefix, stand = f"{stage}/{number + attempt}", {candidate.seat for candidate in unverified_candidates(result)}
+        prefix, unverified = (
+            f"{stage}/{number + attempt}",
+            {candidate.seat for candidate in unverified_candidates(result)},
+        )
         rounds += await _ask_for_fixes(
-            table, prefix, rounds, [seat for seat in failed_candidate_seats(result) if seat not in stand], restart
+            table, prefix, rounds, [seat for seat in failed_candidate_seats(result) if seat not in unverified], restart
         )
         rounds += await _ask_for_tests(table, prefix, seats_lacking_only_evidence(result), result.tests_to, evidence)
         if _latest_changes(*rounds) == before:
@@ -103,38 +106,42 @@ async def _ask_for_fixes(
     name = f"{prefix}-{FIX_ROUND.template}"
     if not seats or not await table.may_open(name):
         return ()
-    mended = await table.ask(
+    fixed = await table.ask(
         name, Prompt(FIX_ROUND.template), expect=expect_changes_reply(table), seats=tuple(seats), turns=FIX_ROUND.turns
     )
     before = _latest_changes(*rounds)
     repeated = tuple(
-        seat for (seat, tests), wanted in _latest_changes(mended).items() if wanted == before.get((seat, tests))
+        seat for (seat, tests), changes in _latest_changes(fixed).items() if changes == before.get((seat, tests))
     )
     name = f"{prefix}-{RESTART_ROUND.template}"
     if not repeated or not await table.may_open(name):
-        return (mended,)
-    return mended, await table.ask(
+        return (fixed,)
+    return fixed, await table.ask(
         name, restart, expect=expect_changes_reply(table), seats=repeated, turns=RESTART_ROUND.turns
     )
 
 
 def _latest_changes(*rounds: Round) -> dict[tuple[str, bool], object]:
     """The latest change of each seat in these rounds, without its prose; tests are kept apart."""
-    found: dict[tuple[str, bool], object] = {}
+    latest: dict[tuple[str, bool], object] = {}
     for round in rounds:
         tests = round.purpose == "tests"
-        found |= {
-            (move.seat, tests): wanted for move in round.moves if (wanted := _parse_changes(move.text, tests=tests))
+        latest |= {
+            (move.seat, tests): changes for move in round.moves if (changes := _parse_changes(move.text, tests=tests))
         }
-    return found
+    return latest
 
 
 def _parse_changes(text: str, *, tests: bool) -> object:
     try:
-        wanted = parse_file_changes(text).operations
+        operations = parse_file_changes(text).operations
     except UnreadableReply:
         return "" if tests else text
-    return tuple(operation for operation in wanted if is_collected_test_file_name(operation.path)) if tests else wanted
+    return (
+        tuple(operation for operation in operations if is_collected_test_file_name(operation.path))
+        if tests
+        else operations
+    )
 
 
 def build_trial_effect(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:

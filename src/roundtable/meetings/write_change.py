@@ -172,12 +172,12 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
 
     An approval given in advance also covers what a repair changed, but not after the table was asked.
     """
-    for left in range(MAX_QUESTIONS, -1, -1):
+    for questions_left in range(MAX_QUESTIONS, -1, -1):
         progress.gates_asked += 1
         name = TESTS_GATE if planned.tests else APPROVE_GATE
         gate = progress.gate_id(name)
-        again_of = name if left == MAX_QUESTIONS and gate != name and not progress.problem else ""
-        details = {option: meaning for option, meaning in WRITE_CHOICES.items() if left or option != "ask"}
+        again_of = name if questions_left == MAX_QUESTIONS and gate != name and not progress.problem else ""
+        details = {option: meaning for option, meaning in WRITE_CHOICES.items() if questions_left or option != "ask"}
         question = change_approval_sentence(
             planned, progress.authors or (progress.seat,), reasons_text(progress.preface), progress.branch
         )
@@ -215,16 +215,16 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
     prompt = Prompt(REPAIR_ROUND.template, quotes={"trouble": trouble})
     turns = REPAIR_ROUND.turns
     if progress.after_stages:
-        shown = await do_step_or_end_meeting(
+        listing = await do_step_or_end_meeting(
             table,
             f"{name}/files",
             ListProject(rehearsed.draft, table.charter.limits.max_tokens, (progress.seat,), trouble),
             ProjectListed,
         )
-        prompt = msgspec.structs.replace(prompt, files=shown.items)
+        prompt = msgspec.structs.replace(prompt, files=listing.items)
         turns = msgspec.structs.replace(turns, stage=progress.stage)
-    said = await table.ask(name, prompt, expect=expect_changes_reply(table), seats=(progress.seat,), turns=turns)
-    if said.move_of(progress.seat) is None:
+    answers = await table.ask(name, prompt, expect=expect_changes_reply(table), seats=(progress.seat,), turns=turns)
+    if answers.move_of(progress.seat) is None:
         return ""
     drafted = await do_step_or_end_meeting(
         table, f"{name}/draft", DraftMove(name, progress.seat, rehearsed.draft), MoveDrafted

@@ -141,13 +141,13 @@ async def _download_once(
 
 async def _write_body(response: httpx2.Response, part: Path, start: int, progress: Progress) -> None:
     resumed = response.headers.get("content-range", "").startswith(f"bytes {start}-")
-    done = start if response.status_code == 206 and resumed else 0
-    with _open(part, "ab" if done else "wb") as file:
+    size_so_far = start if response.status_code == 206 and resumed else 0
+    with _open(part, "ab" if size_so_far else "wb") as file:
         async with aclosing(response.aiter_raw()) as chunks:
             async for chunk in chunks:
                 file.write(chunk)
-                done += len(chunk)
-                progress(done, 0)
+                size_so_far += len(chunk)
+                progress(size_so_far, 0)
 
 
 async def _read_first_chunk(response: httpx2.Response) -> bytes:

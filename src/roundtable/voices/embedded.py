@@ -49,8 +49,8 @@ class EmbeddedModels:
         path = models.resolve_embedded_model_file(name, self._models_dir)
         if isinstance(path, Fault):
             return path
-        known = {self._models_dir / model.file: model for model in models.load_embedded_model_catalog().values()}
-        model = known.get(path)
+        catalog = {self._models_dir / model.file: model for model in models.load_embedded_model_catalog().values()}
+        model = catalog.get(path)
         if path not in self._servers:
             window = model.window if model else models.DEFAULT_EMBEDDED_WINDOW
             self._servers[path] = LlamaServer(path, self._slots, window)
@@ -185,8 +185,10 @@ class LlamaServer:
                 self._crashes += 1
                 return self._create_start_fault(log)
         # The server closes the connection after a stream although it announces keep-alive.
-        own = {"connection": "close"}
-        endpoint = Endpoint("embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=own)
+        headers = {"connection": "close"}
+        endpoint = Endpoint(
+            "embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=headers
+        )
         self._running = RunningServer(endpoint, open_endpoint_client(endpoint), key, child)
         return self._running
 
@@ -223,10 +225,10 @@ class LlamaServer:
     def _create_start_fault(self, log: IO[bytes]) -> Fault:
         log.seek(0)
         lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-        why = f": {excerpt_provider_text(lines[-1])}" if lines else ""
+        last_line = f": {excerpt_provider_text(lines[-1])}" if lines else ""
         return Fault.of(
             FaultKind.CRASHED,
-            f"The model {self._model.name} could not be loaded{why}",
+            f"The model {self._model.name} could not be loaded{last_line}",
             retryable=False,
             help="Check that there is enough memory and that the file is a chat model in GGUF format.",
         )

@@ -23,12 +23,12 @@ def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.concurrency)
     url = httpx2.URL(endpoint.base_url)
     secure = url.scheme == "https"
-    here = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
+    is_local = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
     # Plain http skips loading certificates (40 ms); local servers skip the proxy.
     return httpx2.AsyncClient(
         verify=load_http_certificates() if secure else False,
         limits=limits,
-        trust_env=not here,
+        trust_env=not is_local,
         follow_redirects=False,
     )
 
@@ -92,9 +92,9 @@ def classify_http_response(who: str, status: int, headers: httpx2.Headers, body:
         return _create_fault(classify_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
     message, words = _parse_error_body(body)
     where = f"{who}: HTTP {status}"
-    said = excerpt_provider_text(message, secret)
+    excerpt = excerpt_provider_text(message, secret)
     return _create_fault(
-        _classify_error(status, words.lower()), f"{where}: {said}" if said else f"{where}.", headers, body
+        _classify_error(status, words.lower()), f"{where}: {excerpt}" if excerpt else f"{where}.", headers, body
     )
 
 
@@ -103,8 +103,8 @@ def classify_provider_error(who: str, error: Any, secret: str = "") -> Fault:
     message, words = _extract_error_message({"error": error})
     code: Any = cast(dict[str, Any], error).get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
-    said = excerpt_provider_text(message, secret) or "an error without a message"
-    return _create_fault(_classify_error(status, words.lower()), f"{who}: {said}")
+    excerpt = excerpt_provider_text(message, secret) or "an error without a message"
+    return _create_fault(_classify_error(status, words.lower()), f"{who}: {excerpt}")
 
 
 def _classify_error(status: int, words: str) -> FaultKind:
@@ -117,8 +117,8 @@ def _classify_error(status: int, words: str) -> FaultKind:
 
 def _create_fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
     wait = parse_retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
-    if not wait and (told := _RETRY_DELAY.search(body)):
-        wait = parse_retry_after(told.group(1).decode())
+    if not wait and (delay := _RETRY_DELAY.search(body)):
+        wait = parse_retry_after(delay.group(1).decode())
     # A repeated request would be rejected again.
     retryable = False if kind is FaultKind.MALFORMED else None
     return Fault.of(kind, message, retryable=retryable, retry_after=wait)

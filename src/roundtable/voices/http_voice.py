@@ -113,8 +113,8 @@ class HttpVoice:
         headers.update(self._dialect.headers)
         headers.update({name.lower(): value for name, value in self._endpoint.headers.items()})
         if self._key:
-            own = self._endpoint.key_header
-            headers.update({own: self._key} if own else self._dialect.key_headers(self._key))
+            key_header = self._endpoint.key_header
+            headers.update({key_header: self._key} if key_header else self._dialect.key_headers(self._key))
         return headers
 
     async def _stream_words(self, response: httpx2.Response, hearing: ReplyStream) -> AsyncGenerator[str, None]:

@@ -92,11 +92,11 @@ def parse_embedded_model(name: str, raw: bytes) -> EmbeddedModel:
 
 def find_embedded_model_files(models_dir: Path) -> dict[str, Path]:
     """Return the installed models: those of the catalog by name, other GGUF files by file name."""
-    known = load_embedded_model_catalog()
-    found = {name: models_dir / model.file for name, model in known.items() if _is_installed(model, models_dir)}
-    files = {model.file for model in known.values()}
-    others = (path for path in sorted(models_dir.glob("*.gguf")) if path.name not in files)
-    return found | {path.stem: path for path in others}
+    catalog = load_embedded_model_catalog()
+    installed = {name: models_dir / model.file for name, model in catalog.items() if _is_installed(model, models_dir)}
+    files = {model.file for model in catalog.values()}
+    other_files = (path for path in sorted(models_dir.glob("*.gguf")) if path.name not in files)
+    return installed | {path.stem: path for path in other_files}
 
 
 def _is_installed(model: EmbeddedModel, models_dir: Path) -> bool:
@@ -117,9 +117,9 @@ def find_default_embedded_model(models_dir: Path) -> str | None:
     choice = _read_chosen_model(models_dir)
     if choice and not isinstance(resolve_embedded_model_file(choice, models_dir), Fault):
         return choice
-    there = find_embedded_model_files(models_dir)
-    ranked = [name for name in load_embedded_model_catalog() if name in there]
-    return ranked[-1] if ranked else next(iter(there), None)
+    installed = find_embedded_model_files(models_dir)
+    ranked = [name for name in load_embedded_model_catalog() if name in installed]
+    return ranked[-1] if ranked else next(iter(installed), None)
 
 
 def set_default_embedded_model(name: str, models_dir: Path) -> Path | Fault:
@@ -139,17 +139,17 @@ def set_default_embedded_model(name: str, models_dir: Path) -> Path | Fault:
 def resolve_embedded_model_file(name: str, models_dir: Path) -> Path | Fault:
     """Return the file of a model by name or path; without a name, that of the default model."""
     if not name or name == "default":
-        best = find_default_embedded_model(models_dir)
-        if best is None:
+        default = find_default_embedded_model(models_dir)
+        if default is None:
             return Fault.of(
                 FaultKind.MISSING,
                 "No model is installed.",
                 help=_explain_download(next(iter(load_embedded_model_catalog()))),
             )
-        name = best
-    there = find_embedded_model_files(models_dir)
-    if name in there:
-        return there[name]
+        name = default
+    installed = find_embedded_model_files(models_dir)
+    if name in installed:
+        return installed[name]
     path = Path(name).expanduser()
     if path.suffix == ".gguf" or path.is_file():
         return _check_gguf_file(path.absolute())
@@ -172,13 +172,13 @@ def _check_gguf_file(path: Path) -> Path | Fault:
 
 
 def _create_missing_fault(name: str) -> Fault:
-    known = load_embedded_model_catalog()
-    if name in known:
+    catalog = load_embedded_model_catalog()
+    if name in catalog:
         return Fault.of(FaultKind.MISSING, f"The model {name} is not installed.", help=_explain_download(name))
     return Fault.of(
         FaultKind.MISSING,
-        f"There is no model called `{name}`.{did_you_mean_text(name, known)}",
-        help=f"Known models: {', '.join(known)}. The path of a GGUF file works too.",
+        f"There is no model called `{name}`.{did_you_mean_text(name, catalog)}",
+        help=f"Known models: {', '.join(catalog)}. The path of a GGUF file works too.",
     )
 
 
@@ -238,8 +238,8 @@ async def _download_from_sources(
         faults.append(fault)
     if len(faults) == 1:
         return faults[0]
-    said = " ".join(f"{source.name}: {fault.message}" for source, fault in zip(sources, faults, strict=True))
-    return Fault.of(faults[-1].kind, f"{model.name} could not be downloaded. {said}", help=faults[-1].help)
+    messages = " ".join(f"{source.name}: {fault.message}" for source, fault in zip(sources, faults, strict=True))
+    return Fault.of(faults[-1].kind, f"{model.name} could not be downloaded. {messages}", help=faults[-1].help)
 
 
 async def _download_from_url(

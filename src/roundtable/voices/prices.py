@@ -42,6 +42,6 @@ def _compute_price(provider: str, model: str, usage: Usage) -> float | None:
         cache_read_tokens=usage.cached_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    found = _load_snapshot().calc(billed, model, provider, None, None)
-    told = (found.model_price.input_mtok, found.model_price.output_mtok)
-    return None if None in told else float(found.total_price)
+    price = _load_snapshot().calc(billed, model, provider, None, None)
+    rates = (price.model_price.input_mtok, price.model_price.output_mtok)
+    return None if None in rates else float(price.total_price)

@@ -62,12 +62,12 @@ class VoiceRegistry:
         if voice in self._voices:
             return self._voices[voice]
         try:
-            found = self._create_voice(voice)
+            created = self._create_voice(voice)
         except UsageError as error:  # the store of keys cannot be used
             return Fault.of(FaultKind.UNAUTHORIZED, error.message, help=error.help)
-        if not isinstance(found, Fault):
-            self._voices[voice] = found
-        return found
+        if not isinstance(created, Fault):
+            self._voices[voice] = created
+        return created
 
     async def close(self) -> None:
         """Close every client and end every child process."""
@@ -94,15 +94,15 @@ class VoiceRegistry:
         return self._create_unknown_voice_fault(voice, kind)
 
     def _create_unknown_voice_fault(self, voice: str, kind: str) -> Fault:
-        known = [*self._endpoints, "script", "embedded", "cli", "acp"]
-        if kind in known:
+        kinds = [*self._endpoints, "script", "embedded", "cli", "acp"]
+        if kind in kinds:
             what = {"script": "path", "cli": "agent", "acp": "agent"}.get(kind, "model")
             message = f"The voice `{voice}` has no {what}."
             return Fault.of(FaultKind.MISSING, message, help=f"Write it as {kind}:{what.upper()}.")
         return Fault.of(
             FaultKind.MISSING,
-            f"There is no endpoint called `{kind}`.{did_you_mean_text(kind, known)}",
-            help=f"Known endpoints: {', '.join(sorted(known))}. Add others in the config under [endpoints.NAME].",
+            f"There is no endpoint called `{kind}`.{did_you_mean_text(kind, kinds)}",
+            help=f"Known endpoints: {', '.join(sorted(kinds))}. Add others in the config under [endpoints.NAME].",
         )
 
     def _create_scripted_voice(self, voice: str, path: str) -> Voice | Fault:

@@ -85,11 +85,11 @@ class ReplyStream:
         if self.fault is None and not self.complete:
             self.fault = http_client.classify_http_exception(self._voice_name, error, bool(self._size))
 
-    def build_ending(self, asked: int) -> Reply | Fault:
+    def build_ending(self, prompt_tokens: int) -> Reply | Fault:
         """Return the reply or fault with its usage; `asked` is the estimated size of the prompt in tokens."""
         text = "".join(self._parts)
         fault = self.fault or self._find_fault(text)
-        used = self._compute_usage(asked, text)
+        used = self._compute_usage(prompt_tokens, text)
         if fault is not None:
             return msgspec.structs.replace(fault, usage=used)
         return Reply(text, used, self._answer.model, truncated=self._answer.truncated)
@@ -98,8 +98,8 @@ class ReplyStream:
         """Return the fault of a reply that ended without an error, or None if it is good."""
         answer = self._answer
         if answer.filtered or (answer.refusal and not text.strip()):
-            said = f": {excerpt_provider_text(answer.refusal, self._key)}" if answer.refusal else "."
-            return Fault.of(FaultKind.REFUSED, f"{self._voice_name} declined to answer{said}")
+            refusal = f": {excerpt_provider_text(answer.refusal, self._key)}" if answer.refusal else "."
+            return Fault.of(FaultKind.REFUSED, f"{self._voice_name} declined to answer{refusal}")
         if not self.complete:
             return self._create_truncation_fault()
         if text.strip():
@@ -109,17 +109,17 @@ class ReplyStream:
             return Fault.of(FaultKind.EMPTY, message, retryable=False, help=_TOKEN_LIMIT_HELP)
         return Fault.of(FaultKind.EMPTY, f"{self._voice_name} gave an empty answer.")
 
-    def _compute_usage(self, asked: int, text: str) -> Usage:
+    def _compute_usage(self, prompt_tokens: int, text: str) -> Usage:
         """Return the reported usage, else an estimate at four bytes per token if there was a reply."""
-        said = len(replace_surrogates(text).encode()) // 4
+        output_tokens = len(replace_surrogates(text).encode()) // 4
         counted = self._answer.usage()
         if counted is None:
             answered = text or (self.complete and self.fault is None)
-            return Usage(asked, said) if answered else Usage()
+            return Usage(prompt_tokens, output_tokens) if answered else Usage()
         if self.complete:
             return counted
         # The count of a broken answer is from its beginning.
-        return msgspec.structs.replace(counted, output_tokens=max(counted.output_tokens, said))
+        return msgspec.structs.replace(counted, output_tokens=max(counted.output_tokens, output_tokens))
 
     def _read_event(self, data: bytes) -> str:
         self._has_event = True

@@ -207,17 +207,17 @@ class ScriptedVoice:
         pace = self._find_defaults(request.seat)
         text = turn.text if turn.json is None else msgspec.json.encode(turn.json).decode()
         words = _WORD.findall(text)
-        said = words[: turn.after] if turn.after is not None else [] if turn.fault or turn.hang else words
+        spoken_words = words[: turn.after] if turn.after is not None else [] if turn.fault or turn.hang else words
         await asyncio.sleep(pace.latency if turn.latency is None else turn.latency)
         rate = pace.rate if turn.rate is None else turn.rate
         start = asyncio.get_running_loop().time()
-        for index, piece in enumerate(said if rate else filter(None, ["".join(said)])):
+        for index, piece in enumerate(spoken_words if rate else filter(None, ["".join(spoken_words)])):
             await _sleep_until(start + index / rate if rate else start)
             yield piece
         if turn.hang:
             await asyncio.Event().wait()
         usage = turn.usage or (Usage() if turn.fault else pace.usage or _estimate_usage(request, text))
-        yield _build_ending(turn, "".join(said), usage)
+        yield _build_ending(turn, "".join(spoken_words), usage)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -246,8 +246,8 @@ def _build_ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
 
 
 def _estimate_usage(request: Request, text: str) -> Usage:
-    asked = sum(len(message.text.encode(errors="replace")) for message in request.messages)
-    return Usage(asked // 4, len(text.encode(errors="replace")) // 4, cost_usd=0.0)
+    prompt_bytes = sum(len(message.text.encode(errors="replace")) for message in request.messages)
+    return Usage(prompt_bytes // 4, len(text.encode(errors="replace")) // 4, cost_usd=0.0)
 
 
 async def _sleep_until(moment: float) -> None:

@@ -72,11 +72,11 @@ class StageContext(msgspec.Struct, frozen=True):
     ) -> Prompt:
         """A prompt of this stage: role, task, earlier decisions and the files shown."""
         values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task}
-        asked = f"Instructions of the person: {self.instructions}" if self.instructions else ""
-        values |= {"instructions": asked, "rest": rule.UNSHOWN_FILES_INTRO if shown.left else ""}
-        told = StageEnd.quote_all(self.before) or "Nothing yet: this is the first stage."
+        instructions = f"Instructions of the person: {self.instructions}" if self.instructions else ""
+        values |= {"instructions": instructions, "rest": rule.UNSHOWN_FILES_INTRO if shown.left else ""}
+        decisions = StageEnd.quote_all(self.before) or "Nothing yet: this is the first stage."
         beside = (shown.map,) if shown.map else ()
-        quoted = {"decisions": told, "unshown": rule.list_unshown_files(shown), **(quotes or {})}
+        quoted = {"decisions": decisions, "unshown": rule.list_unshown_files(shown), **(quotes or {})}
         return Prompt(template, values, quotes=quoted, files=(*shown.items, *beside))
 
     async def list_project_files(self) -> ProjectListed:

@@ -43,9 +43,9 @@ async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decis
     if form not in ("folder", "git", "zip"):
         return rule.decide_project_kept(charter, ends)
     effect = DeliverProject(draft, form, rule.handover_path(charter, form), DELIVER)
-    given = await table.do(f"{DELIVER}/hand-over", effect)
-    assert isinstance(given, ProjectDelivered | Fault)
-    return rule.decide_project_handed_over(charter, ends, given)
+    delivered = await table.do(f"{DELIVER}/hand-over", effect)
+    assert isinstance(delivered, ProjectDelivered | Fault)
+    return rule.decide_project_handed_over(charter, ends, delivered)
 
 
 async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: Decision, draft: Digest) -> Decision:

@@ -29,11 +29,11 @@ async def _hold_rounds(context: StageContext) -> StageEnd:
         round = context.address.step(number)
         if not await context.table.may_open(_round_name(round, number)):
             break
-        held = await _ask_round(context, round, number, verdict)
-        rounds = (*rounds, held)
-        if not held.moves:
+        answers = await _ask_round(context, round, number, verdict)
+        rounds = (*rounds, answers)
+        if not answers.moves:
             break
-        verdict = await _ask_judge(context, round, held)
+        verdict = await _ask_judge(context, round, answers)
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
@@ -63,12 +63,12 @@ async def _ask_round(context: StageContext, round: str, number: int, verdict: Ju
     return await context.table.ask(_round_name(round, number), prompt, expect=expect, seats=context.seats, turns=turns)
 
 
-async def _ask_judge(context: StageContext, round: str, held: Round) -> JudgeResult:
+async def _ask_judge(context: StageContext, round: str, answers: Round) -> JudgeResult:
     """Let the judge read the last round, with unsigned and shuffled answers."""
     prompt = context.prompt("judge")
-    prompt = msgspec.structs.replace(prompt, lists={"answers": render_unsigned_answers(context, held.moves)})
+    prompt = msgspec.structs.replace(prompt, lists={"answers": render_unsigned_answers(context, answers.moves)})
     expect = Expect("judge-discussion", tokens=context.stage.tokens)
-    return await ask_stage_judge(context, round, prompt, expect, [move.seat for move in held.moves])
+    return await ask_stage_judge(context, round, prompt, expect, [move.seat for move in answers.moves])
 
 
 async def _check_agreement(context: StageContext, end: StageEnd) -> StageEnd:
@@ -94,8 +94,8 @@ async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Seque
     }
     gate = context.address.question_gate(DISPUTE)
     after = pluralize(len(rounds), "round")
-    heard = " ".join(filter(None, (f"{verdict.verdict_clause}.", verdict.hidden_options_notice)))
-    question = f"{context.stage.title}: no agreement after {after}. {heard} Which answer should be used?"
+    status = " ".join(filter(None, (f"{verdict.verdict_clause}.", verdict.hidden_options_notice)))
+    question = f"{context.stage.title}: no agreement after {after}. {status} Which answer should be used?"
     answer = await context.table.gate(Gate(gate, question, tuple(details), NONE_OPTION, details, kind=DISPUTE))
     words = context.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))

@@ -54,23 +54,23 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
         replace_labels_in_judge_directive(directive, names)
         for directive in (*directives.incorporate, *directives.must_fix)
     )
-    made = _unspliced(base)
+    outcome = _unspliced(base)
     if wanted:
         drafts = {candidate.seat: candidate.draft for candidate in work.candidates}
         refining = await _refine_request(context, len(work.rounds))
         tried = build_trial_effect(work.rounds, context.draft)
-        made = await splice_candidates_with_refine_round(
+        outcome = await splice_candidates_with_refine_round(
             context.table, context.name, base, drafts, JudgeDirectives(wanted), refining, tried
         )
-    return _end_with_base(context, work, base, made, "agreed", rule.describe_stage_ruling(directives, tuple(names)))
+    return _end_with_base(context, work, base, outcome, "agreed", rule.describe_stage_ruling(directives, tuple(names)))
 
 
 async def _refine_request(context: StageContext, number: int) -> RefineRequest:
     """The request to the author of the base, with the files as spliced so far."""
 
-    async def prompt(made: DraftsSynthesised) -> Prompt:
-        concerned = sorted({path for directive in made.left for path in directive.files})
-        listed = await context.list_files("merged", made.draft, " ".join(concerned))
+    async def prompt(synthesis: DraftsSynthesised) -> Prompt:
+        concerned = sorted({path for directive in synthesis.left for path in directive.files})
+        listed = await context.list_files("merged", synthesis.draft, " ".join(concerned))
         if concerned:
             listed = ProjectListed(tuple(item for item in listed.items if item.name in concerned))
         return context.prompt("refine", shown=listed)
@@ -119,11 +119,11 @@ def _unspliced(base: Candidate) -> SpliceOutcome:
     return SpliceOutcome(base.draft, DraftsSynthesised(base.draft))
 
 
-def _end_without_files(context: StageContext, work: FilesStageWork, *why: str) -> StageEnd:
+def _end_without_files(context: StageContext, work: FilesStageWork, *reasons: str) -> StageEnd:
     return context.end(
         how="failed",
         judge=work.verdict.judge,
-        notices=(*describe_missing_seats(work.rounds), *work.verdict.notices, *why),
+        notices=(*describe_missing_seats(work.rounds), *work.verdict.notices, *reasons),
         own_words=work.verdict.judged_own_words,
     )
 
@@ -132,25 +132,25 @@ def _end_with_base(
     context: StageContext,
     work: FilesStageWork,
     base: Candidate,
-    made: SpliceOutcome,
+    outcome: SpliceOutcome,
     how: StageEnding,
     ruling: str = "",
 ) -> StageEnd:
     """The end of the stage, with the origin of its files and all notices."""
-    took = _file_origins(base, made.synthesis)
+    origins = _file_origins(base, outcome.synthesis)
     return context.end(
         how=how,
-        text=rule.describe_stage_files(took, ruling),
-        draft=made.draft,
+        text=rule.describe_stage_files(origins, ruling),
+        draft=outcome.draft,
         judge=work.verdict.judge,
         base=base.seat,
-        took=took,
+        took=origins,
         notices=(
             *describe_missing_seats(work.rounds),
             *work.verdict.notices,
             *rule.describe_left_out_candidates(work.result, work.candidates),
             *rule.describe_candidate_doubts(base),
-            *rule.describe_unfulfilled_directives(base.seat, made.unfulfilled, made.failure),
+            *rule.describe_unfulfilled_directives(base.seat, outcome.unfulfilled, outcome.failure),
         ),
         own_words=work.verdict.judged_own_words,
     )
@@ -170,16 +170,16 @@ async def _hold_rounds(context: StageContext, template: str) -> StageEnd:
                 verdict if verdict.move else JudgeResult(notices=(f"{NO_JUDGE_LIMITS_REACHED}.",), limits_reached=True)
             )
             break
-        held = await _ask_round(context, name, number, verdict, template)
-        rounds = (*rounds, held)
-        if not held.moves:
+        answers = await _ask_round(context, name, number, verdict, template)
+        rounds = (*rounds, answers)
+        if not answers.moves:
             break
         result = await _try_candidates(context, number, rounds)
-        found, last = rule.eligible_stage_candidates(result), number == context.stage.rounds
+        candidates, last = rule.eligible_stage_candidates(result), number == context.stage.rounds
         verdict = JudgeResult()
-        if not last and not any(candidate.passed for candidate in found):
+        if not last and not any(candidate.passed for candidate in candidates):
             continue
-        if len(found) < 2:
+        if len(candidates) < 2:
             break
         verdict = await _ask_judge(context, rounds, result)
         if verdict.consensus:
@@ -195,19 +195,19 @@ async def _hold_rounds(context: StageContext, template: str) -> StageEnd:
 
 async def _ask_round(context: StageContext, name: str, number: int, verdict: JudgeResult, template: str) -> Round:
     """Ask for all files, blind; in later rounds with what is open, the author's results, and the others' work."""
-    shown = await context.list_project_files()
-    expect = context.expect_changes(shown)
+    listing = await context.list_project_files()
+    expect = context.expect_changes(listing)
     blind = context.stage.speaking == "blind"
     turns = context.turns(blind=blind)
     if number == 1:
-        prompt = context.prompt(template, shown=shown)
+        prompt = context.prompt(template, shown=listing)
     else:
         prompt = context.prompt("rewrite", {"open": verdict.option_list})
         ruled = rule.JUDGE_SEES_NO_CONSENSUS if verdict.options else rule.NO_STAGE_FILES_PASSED
         prompt = msgspec.structs.replace(prompt, values={**prompt.values, "ruled": ruled})
         if blind:
-            seen = "previous_rounds" if verdict.options else "own"
-            turns = Turns(visibility=seen, stage=context.name)
+            visibility = "previous_rounds" if verdict.options else "own"
+            turns = Turns(visibility=visibility, stage=context.name)
     turns = msgspec.structs.replace(turns, at_bench=_is_workspace_state(context))
     return await context.table.ask(name, prompt, expect=expect, seats=context.seats, turns=turns)
 
@@ -224,16 +224,16 @@ async def _try_candidates(context: StageContext, number: int, rounds: Sequence[R
 
 async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """Let the judge read the candidates, unsigned and shuffled."""
-    found, labels = rule.eligible_stage_candidates(result), context.table.labels
+    candidates, labels = rule.eligible_stage_candidates(result), context.table.labels
     texts = [
         rule.render_candidate_for_judge(candidate, result, candidate_file_operations(candidate, rounds), labels)
-        for candidate in found
+        for candidate in candidates
     ]
     prompt = context.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
-    expect = Expect("judge-merge", tuple(blind_candidate_names(found, labels)), context.stage.tokens)
+    expect = Expect("judge-merge", tuple(blind_candidate_names(candidates, labels)), context.stage.tokens)
     return await ask_stage_judge(
-        context, context.address.step(len(rounds)), prompt, expect, [candidate.seat for candidate in found]
+        context, context.address.step(len(rounds)), prompt, expect, [candidate.seat for candidate in candidates]
     )
 
 

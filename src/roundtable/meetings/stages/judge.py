@@ -105,15 +105,15 @@ async def ask_stage_judge(
     for number, seat in enumerate(_order_judges(context, authors), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
         if not await context.table.may_open(name):
-            said = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)
+            limit_notices = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)
             return JudgeResult(
-                notices=(*_judge_notices(context, "", authors, failed), *said), limits_reached=not failed
+                notices=(*_judge_notices(context, "", authors, failed), *limit_notices), limits_reached=not failed
             )
-        heard = (await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).move_of(seat)
-        if heard is not None and heard.verdict.counts:
+        ruling = (await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).move_of(seat)
+        if ruling is not None and ruling.verdict.counts:
             notices = _judge_notices(context, seat, authors, failed)
             return JudgeResult(
-                heard, notices, judged_own_words=seat in authors and _every_judge_wrote(context, authors)
+                ruling, notices, judged_own_words=seat in authors and _every_judge_wrote(context, authors)
             )
         failed.append(seat)
     return JudgeResult(notices=_judge_notices(context, "", authors, failed))
@@ -124,14 +124,14 @@ def _possible_judges(context: StageContext) -> list[str]:
 
 
 def _judge_notices(context: StageContext, judge: str, authors: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
-    said = [f"{join_names(failed)} did not answer as judge."] if failed else []
+    notices = [f"{join_names(failed)} did not answer as judge."] if failed else []
     if judge in authors and not _every_judge_wrote(context, authors):
-        others = [seat for seat in _possible_judges(context) if seat not in authors]
-        why = "because no other judge answered" if others else "because no other seat can judge"
-        why = "because you named it as judge" if judge == context.stage.judge else why
-        whose = "its own answer together with the others', unsigned" if len(authors) > 1 else "only its own answer"
-        said.append(f"{judge} judged {whose}, {why}.")
-    return tuple(said)
+        silent_judges = [seat for seat in _possible_judges(context) if seat not in authors]
+        reason = "because no other judge answered" if silent_judges else "because no other seat can judge"
+        reason = "because you named it as judge" if judge == context.stage.judge else reason
+        judged = "its own answer together with the others', unsigned" if len(authors) > 1 else "only its own answer"
+        notices.append(f"{judge} judged {judged}, {reason}.")
+    return tuple(notices)
 
 
 def _every_judge_wrote(context: StageContext, authors: Sequence[str]) -> bool:

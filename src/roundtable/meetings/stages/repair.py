@@ -76,8 +76,8 @@ async def _fix_chunk(
     cut = any(parse_code_place(file.name).first for file in chunk.files)
     form = FILE_PARTS_CODEC if cut else expect_changes_reply(context.table, chunk.files).codec
     expect = Expect(form, paths, context.stage.tokens)
-    held = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))
-    move = held.move_of(seat)
+    answers = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))
+    move = answers.move_of(seat)
     if move is None:
         return _leave_findings(state, chunk_findings, "the seat that should fix it did not answer.")
     drafted = await do_step_or_end_meeting(
@@ -87,16 +87,16 @@ async def _fix_chunk(
         return _leave_findings(state, chunk_findings, drafted.refused[0].sentence)
     if drafted.draft in ("", state.draft):
         return _leave_findings(state, chunk_findings, "the seat that should fix it changed nothing.")
-    state, broken = await _rehearse_fix(context, name, drafted.draft, state)
-    if broken:
+    state, broken_checks = await _rehearse_fix(context, name, drafted.draft, state)
+    if broken_checks:
         return _leave_findings(
             state,
             chunk_findings,
-            f"the fix was discarded because {join_names(broken)} passed before it and not with it.",
+            f"the fix was discarded because {join_names(broken_checks)} passed before it and not with it.",
         )
-    took = [Contribution(operation.path, "", seat) for operation in parse_file_changes(move.text).operations]
+    contributions = [Contribution(operation.path, "", seat) for operation in parse_file_changes(move.text).operations]
     repairs = state.repairs | {finding.id: FindingRepair(fixed=True) for finding in chunk_findings}
-    return msgspec.structs.replace(state, repairs=repairs, took=(*state.took, *dict.fromkeys(took)))
+    return msgspec.structs.replace(state, repairs=repairs, took=(*state.took, *dict.fromkeys(contributions)))
 
 
 def _choose_author(context: StageContext, paths: Sequence[str]) -> str:
@@ -125,12 +125,12 @@ async def _rehearse_fix(
     after = await context.table.do(f"{name}/rehearsal", RehearseChange(draft))
     if not _is_rehearsal(after):
         assert isinstance(after, ChangeRehearsed | Fault)
-        why = after.refused[0].sentence if isinstance(after, ChangeRehearsed) else after.message
-        return msgspec.structs.replace(state, draft=draft, notices=(f"Fixes could not be run: {why}",)), ()
+        reason = after.refused[0].sentence if isinstance(after, ChangeRehearsed) else after.message
+        return msgspec.structs.replace(state, draft=draft, notices=(f"Fixes could not be run: {reason}",)), ()
     failing = _failing_checks(after.checks)
-    known = state.failing if state.failing is not None else _failing_checks(after.before)
-    if broken := tuple(sorted(failing - known)):
-        return state, broken
+    failing_before = state.failing if state.failing is not None else _failing_checks(after.before)
+    if broken_checks := tuple(sorted(failing - failing_before)):
+        return state, broken_checks
     return msgspec.structs.replace(state, draft=draft, failing=failing), ()
 
 
@@ -142,7 +142,7 @@ def _failing_checks(checks: Sequence[CheckOutcome]) -> frozenset[str]:
     return frozenset(check.name for check in checks if not check.passed)
 
 
-def _leave_findings(state: RepairResult, chunk_findings: Sequence[Finding], why: str) -> RepairResult:
+def _leave_findings(state: RepairResult, chunk_findings: Sequence[Finding], reason: str) -> RepairResult:
     """The project unchanged, with the reason for these findings."""
-    left = {finding.id: FindingRepair(fixed=False, why=why) for finding in chunk_findings}
-    return msgspec.structs.replace(state, repairs=state.repairs | left)
+    repairs = {finding.id: FindingRepair(fixed=False, why=reason) for finding in chunk_findings}
+    return msgspec.structs.replace(state, repairs=state.repairs | repairs)

@@ -51,15 +51,15 @@ class FindingsRuling(msgspec.Struct, frozen=True):
 
 
 async def _weigh_findings(
-    context: StageContext, last: int, rounds: Sequence[Round], found: Sequence[WeighedFinding]
+    context: StageContext, last: int, rounds: Sequence[Round], findings: Sequence[WeighedFinding]
 ) -> FindingsRuling:
     """Let a judge weigh all findings; once more after the seats discussed what is open."""
     authors = list(dict.fromkeys(move.seat for round in rounds for move in round.moves))
-    lines = tuple(describe_finding_for_seats(finding, len(authors)) for finding in found)
+    lines = tuple(describe_finding_for_seats(finding, len(authors)) for finding in findings)
     verdict = await _ask_judge(context, context.address.step(last + 1), lines, (), authors)
     looked = context.address.step(f"{last + 2}-look")
     if verdict.consensus or not verdict.judge or not await context.table.may_open(looked):
-        return await _finish_weighing(context, verdict, found)
+        return await _finish_weighing(context, verdict, findings)
     prompt = context.prompt("look", {"open": verdict.option_list})
     prompt = msgspec.structs.replace(prompt, lists={"findings": lines})
     expect = Expect(tokens=context.stage.tokens)
@@ -67,7 +67,7 @@ async def _weigh_findings(
     verdict = await _ask_judge(
         context, context.address.step(last + 2), lines, render_unsigned_answers(context, again.moves), authors
     )
-    return await _finish_weighing(context, verdict, found)
+    return await _finish_weighing(context, verdict, findings)
 
 
 async def _ask_judge(
@@ -82,12 +82,12 @@ async def _finish_weighing(
     context: StageContext, verdict: JudgeResult, found: Sequence[WeighedFinding]
 ) -> FindingsRuling:
     """As the judge says; where it sees no consensus, or none was heard, the person says whether to mend anything."""
-    said = verdict.move.verdict.findings if verdict.move else None
-    if verdict.consensus and said is not None:
-        return FindingsRuling(rule_findings_by_judge(found, said), "agreed", verdict)
+    ruling = verdict.move.verdict.findings if verdict.move else None
+    if verdict.consensus and ruling is not None:
+        return FindingsRuling(rule_findings_by_judge(found, ruling), "agreed", verdict)
     gate = context.address.question_gate(DISPUTE)
-    findings = pluralize(len(found), "finding")
-    question = f"{context.stage.title}: {findings}. {verdict.verdict_clause}. What should be done about them?"
+    seat_findings = pluralize(len(found), "finding")
+    question = f"{context.stage.title}: {seat_findings}. {verdict.verdict_clause}. What should be done about them?"
     details = {
         REPAIR_OPTION: "fix what the seats call critical or high",
         LEAVE_OPTION: "fix nothing; list all findings",
@@ -108,29 +108,31 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
     notices = (*describe_refused_files(parts.refused, "reviewed"), *_missing_review_notices(parts, rounds))
     if not any(_readable_moves(round) for round in rounds):
         return context.end(how="failed", notices=notices)
-    found = weigh_findings_by_proof(pool_findings(*rounds), await _run_proofs(context, rounds, context.draft, "proofs"))
-    if not found:
+    findings = weigh_findings_by_proof(
+        pool_findings(*rounds), await _run_proofs(context, rounds, context.draft, "proofs")
+    )
+    if not findings:
         text = "No seat found a fault."
         return context.end(how="agreed", text=text, notices=notices)
-    weighing = await _weigh_findings(context, len(parts.chunks), rounds, found)
-    ruled = weighing.ruling or rule_findings_by_severity(found)
+    weighing = await _weigh_findings(context, len(parts.chunks), rounds, findings)
+    ruled = weighing.ruling or rule_findings_by_severity(findings)
     critical = (
-        [weighed_finding.finding for weighed_finding in ruled.weighing(FindingWeight.CRITICAL, found)]
+        [weighed_finding.finding for weighed_finding in ruled.weighing(FindingWeight.CRITICAL, findings)]
         if weighing.ruling
         else []
     )
     mending = await ask_for_repair_of_findings(context, parts.chunks, critical)
-    repairs = mending.repairs | await _verify_fixes(context, rounds, found, mending)
+    repairs = mending.repairs | await _verify_fixes(context, rounds, findings, mending)
     return context.end(
         how=weighing.how,
-        text=describe_ruled_findings(ruled, found, repairs),
+        text=describe_ruled_findings(ruled, findings, repairs),
         draft=mending.draft,
         judge=weighing.verdict.judge,
         took=mending.took,
         notices=(
             *notices,
             *weighing.verdict.notices,
-            *describe_unfixed_findings(ruled, found, repairs),
+            *describe_unfixed_findings(ruled, findings, repairs),
             *mending.notices,
         ),
         own_words=weighing.verdict.judged_own_words,
@@ -158,18 +160,18 @@ async def _run_proofs(
 ) -> tuple[ClaimsProven, ...]:
     """Run the seats' programs, once every part was reviewed."""
     claimed = tuple(round.name for round in rounds if any(move.verdict.claims for move in _readable_moves(round)))
-    ran = await context.table.do(context.address.step(step), ProveClaims(claimed, draft=draft)) if claimed else None
-    return (ran,) if isinstance(ran, ClaimsProven) else ()
+    result = await context.table.do(context.address.step(step), ProveClaims(claimed, draft=draft)) if claimed else None
+    return (result,) if isinstance(result, ClaimsProven) else ()
 
 
 async def _verify_fixes(
-    context: StageContext, rounds: Sequence[Round], found: Sequence[WeighedFinding], mending: RepairResult
+    context: StageContext, rounds: Sequence[Round], findings: Sequence[WeighedFinding], repairs: RepairResult
 ) -> dict[str, FindingRepair]:
     """Run the programs of fixed findings again; a seat's word is not enough."""
     claimed = [
-        finding for finding in found if finding.standing is FindingStatus.REPRODUCED and _is_fixed(mending, finding)
+        finding for finding in findings if finding.standing is FindingStatus.REPRODUCED and _is_fixed(repairs, finding)
     ]
-    again = await _run_proofs(context, rounds, mending.draft, "proofs-after") if claimed else ()
+    again = await _run_proofs(context, rounds, repairs.draft, "proofs-after") if claimed else ()
     proven = {
         FindingStatus.REPRODUCED: FindingRepair(fixed=False, why="a program still reproduces it."),
         FindingStatus.REFUTED: FindingRepair(fixed=True, why="the program that proved it no longer reproduces it."),
@@ -192,13 +194,13 @@ def _missing_review_notices(parts: ProjectSplit, rounds: Sequence[Round]) -> tup
     """Notices on which seats did not review which parts, and which parts nobody did."""
     total = len(parts.chunks)
     missing: dict[str, list[str]] = {}
-    for number, held in enumerate(rounds, 1):
-        heard = {move.seat for move in _readable_moves(held)}
-        for seat in (seat for seat in held.electorate if seat not in heard):
+    for number, answers in enumerate(rounds, 1):
+        reviewers = {move.seat for move in _readable_moves(answers)}
+        for seat in (seat for seat in answers.electorate if seat not in reviewers):
             missing.setdefault(seat, []).append(str(number))
-    said = [f"{seat} did not review part {join_names(numbers)} of {total}." for seat, numbers in missing.items()]
+    notices = [f"{seat} did not review part {join_names(numbers)} of {total}." for seat, numbers in missing.items()]
     if len(rounds) < total:
-        said.append(
+        notices.append(
             f"{total - len(rounds)} of {total} parts were not reviewed: the limits of the session were reached."
         )
-    return tuple(said)
+    return tuple(notices)

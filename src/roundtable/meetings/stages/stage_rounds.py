@@ -51,9 +51,9 @@ def _files_rounds(stage: Stage, name: str, template: str, *, likely: bool = True
     shown = (*_FILES, *_PRINTED) if stage.kind == "run" else _FILES
     for number in range(stage.rounds):
         first = number == 0
-        asked, shows = (template, shown) if first else ("rewrite", _PRINTED)
+        round_template, shows = (template, shown) if first else ("rewrite", _PRINTED)
         turns, expected = _round_turns(stage, name, first=first), likely and first
-        yield _planned_ask(stage, asked, WHOLE_FILES_CODEC, turns, shows, "each", likely=expected)
+        yield _planned_ask(stage, round_template, WHOLE_FILES_CODEC, turns, shows, "each", likely=expected)
         yield _planned_judge(stage, "judge-files", "judge-merge", ("answers", "printed"), likely=expected)
     own = Turns(visibility="own", stage=name)
     yield _planned_ask(stage, "refine", WHOLE_FILES_CODEC, own, ("files", "printed"), "one", likely=False)

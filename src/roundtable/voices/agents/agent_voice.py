@@ -93,27 +93,27 @@ class AgentVoice:
         if isinstance(program, Fault):
             yield program
             return
-        kept = self._sessions.take(request)
+        native_session = self._sessions.take(request)
         try:
             while True:
                 agent = allow_agent_edits(self._agent) if request.workplace else self._agent
-                run = _AgentRun(agent, self._model, request, kept, self._environ, self._kind)
-                async with aclosing(run.speak(program)) as speech:
+                agent_run = _AgentRun(agent, self._model, request, native_session, self._environ, self._kind)
+                async with aclosing(agent_run.speak(program)) as speech:
                     async for piece in speech:
                         yield piece
-                if not run.lost:
+                if not agent_run.lost:
                     break
-                kept.reset()
-            yield await run.price_ending()
+                native_session.reset()
+            yield await agent_run.price_ending()
         finally:
-            self._sessions.put_back(request, kept)
+            self._sessions.put_back(request, native_session)
 
 
 def find_agent_cli_program(agent: Agent, environ: Mapping[str, str]) -> str | Fault:
     """Return the path of the agent's program, or a fault that says how to install it."""
-    found = shutil.which(Path(agent.command).expanduser(), path=environ.get("PATH"))
-    if found:
-        return str(Path(found).absolute())
+    path = shutil.which(Path(agent.command).expanduser(), path=environ.get("PATH"))
+    if path:
+        return str(Path(path).absolute())
     how = f"Install {agent.title or agent.name}, or set its path as `command` under [agents.{agent.name}]."
     return Fault.of(FaultKind.MISSING, f"The program `{agent.command}` is not installed.", help=agent.install or how)
 
@@ -126,21 +126,21 @@ class _AgentRun:
         agent: Agent,
         model: str,
         request: Request,
-        kept: NativeSession,
+        native_session: NativeSession,
         environ: Mapping[str, str],
         kind: AgentKind,
     ) -> None:
         self._agent = agent
         self._model = model
         self._request = request
-        self._session = kept
-        self._work = Path(request.workplace) if request.workplace else kept.folder.work
-        self._names = {**kept.folder.placeholders, "work": str(self._work)}
+        self._session = native_session
+        self._work = Path(request.workplace) if request.workplace else native_session.folder.work
+        self._names = {**native_session.folder.placeholders, "work": str(self._work)}
         self._environment = self._build_environment(environ)
         # A cancelled run leaves an incomplete native session: the id is restored only after a good ending.
-        self._id, kept.id = kept.id, ""
+        self._id, native_session.id = native_session.id, ""
         self._resumes = bool(self._id)
-        self._used_before = kept.used
+        self._used_before = native_session.used
         held = request.schema is not None
         self._reading = (
             AcpConversation(agent, self._build_acp_turn()) if kind == "acp" else OutputReader(agent, held=held)
@@ -152,8 +152,8 @@ class _AgentRun:
 
     async def speak(self, program: str) -> AsyncGenerator[str]:
         """Yield the words as they arrive; afterwards `ending` holds the reply or the fault."""
-        kept, values = self._session, self._build_placeholders()
-        kept.folder.write(self._agent.files, values)
+        native_session, values = self._session, self._build_placeholders()
+        native_session.folder.write(self._agent.files, values)
         argv = [program, *(fill_agent_placeholders(word, values) for word in self._build_argv())]
         try:
             greeting = self._reading.take_replies()
@@ -178,13 +178,13 @@ class _AgentRun:
         reading = self._reading
         while not (reading.over or reading.failure):
             limit = RETRY_GRACE_SECONDS if self._retry_line else self._agent.idle or self._request.timeout
-            left = min(spoke + limit, began + self._request.timeout) - loop.time()
-            heard = await child.read_output(max(left, 0.0))
-            if heard is None:
+            seconds_left = min(spoke + limit, began + self._request.timeout) - loop.time()
+            output = await child.read_output(max(seconds_left, 0.0))
+            if output is None:
                 self.ending = self._classify_timeout(limit, loop.time() - began)
                 return
-            if heard.kind == "line":
-                words = reading.read_line(heard.text)
+            if output.kind == "line":
+                words = reading.read_line(output.text)
                 child.write_input(reading.take_replies())
                 spoke = loop.time() if self._is_progress(words) else spoke
                 if reading.size > MAX_AGENT_ANSWER:
@@ -193,10 +193,10 @@ class _AgentRun:
                 if words or spoke - breathed >= HEARTBEAT_SECONDS:
                     breathed = spoke
                     yield words
-            elif heard.kind == "stderr":
-                spoke = loop.time() if self._record_stderr(heard) else spoke
+            elif output.kind == "stderr":
+                spoke = loop.time() if self._record_stderr(output) else spoke
             else:
-                self.ending = await self._classify_early_end(child, heard)
+                self.ending = await self._classify_early_end(child, output)
                 return
         code = await child.wait_for_exit(EXIT_GRACE_SECONDS if reading.failure is None else RETRY_GRACE_SECONDS / 4)
         await self._read_remaining_stderr(child)
@@ -213,9 +213,9 @@ class _AgentRun:
             self._starts_retry(self._noted)
         return True
 
-    def _record_stderr(self, heard: AgentOutput) -> bool:
+    def _record_stderr(self, output: AgentOutput) -> bool:
         """Keep a line of standard error; return whether it announces a retry."""
-        line = heard.text.decode(errors="replace").strip()
+        line = output.text.decode(errors="replace").strip()
         if line and not (self._agent.chatter and self._agent.chatter in line):
             self._stderr_lines.append(line)
         return self._starts_retry(line)
@@ -227,8 +227,8 @@ class _AgentRun:
         self._retry_line = line
         return True
 
-    async def _classify_early_end(self, child: AgentProcess, heard: AgentOutput) -> Fault:
-        if heard.kind == "overflow":
+    async def _classify_early_end(self, child: AgentProcess, output: AgentOutput) -> Fault:
+        if output.kind == "overflow":
             return self._create_classifier().create_overflow_fault()
         code = await child.wait_for_exit()
         await self._read_remaining_stderr(child)
@@ -236,9 +236,9 @@ class _AgentRun:
 
     async def _read_remaining_stderr(self, child: AgentProcess) -> None:
         """Read the rest of standard error, unless the answer is complete."""
-        while not self._has_complete_answer() and (heard := await child.read_output(_STDERR_WAIT_SECONDS)) is not None:
-            if heard.kind == "stderr":
-                self._record_stderr(heard)
+        while not self._has_complete_answer() and (output := await child.read_output(_STDERR_WAIT_SECONDS)) is not None:
+            if output.kind == "stderr":
+                self._record_stderr(output)
 
     def _has_complete_answer(self) -> bool:
         return self._reading.over and self._reading.failure is None and bool(self._reading.text.strip())
@@ -251,8 +251,8 @@ class _AgentRun:
     def _classify_timeout(self, limit: float, waited: float) -> Fault:
         judge = self._create_classifier()
         if self._retry_line:
-            found = re.search(self._agent.retrying, self._retry_line)
-            return judge.classify_words(found[found.lastindex or 0] if found else self._retry_line)
+            match = re.search(self._agent.retrying, self._retry_line)
+            return judge.classify_words(match[match.lastindex or 0] if match else self._retry_line)
         if waited >= self._request.timeout:
             return judge.create_timeout_fault(self._reading, waited)
         return judge.create_silence_fault(self._reading, limit)
@@ -290,26 +290,26 @@ class _AgentRun:
 
     def _update_native_session(self) -> None:
         """Remember the native session after a good turn; a failed one is never continued."""
-        kept = self._session
+        native_session = self._session
         if isinstance(self.ending, Reply):
-            kept.id = self._reading.session if self._agent.keeps_session else ""
-            kept.messages = (*self._request.messages, Message("assistant", self.ending.text))
-            kept.used = self._reading.usage
+            native_session.id = self._reading.session if self._agent.keeps_session else ""
+            native_session.messages = (*self._request.messages, Message("assistant", self.ending.text))
+            native_session.used = self._reading.usage
             return
-        told = " ".join((*self._stderr_lines, self._reading.note))
-        self.lost = self._resumes and bool(self._agent.lost) and self._agent.lost in told
+        words = " ".join((*self._stderr_lines, self._reading.note))
+        self.lost = self._resumes and bool(self._agent.lost) and self._agent.lost in words
 
     # --- what the agent is given ------------------------------------------------------------------
 
     def _build_argv(self) -> list[str]:
         """Return the arguments, with the parts that apply filled in."""
         agent = self._agent
-        kept = agent.keeps_session and NativeSessionCache.accepts(self._request)
+        is_continuable = agent.keeps_session and NativeSessionCache.accepts(self._request)
         parts = {
             "{hands}": agent.hands,
             "{model}": agent.model if self._model else (),
             "{schema}": agent.schema if self._request.schema is not None else (),
-            "{session}": agent.resume if self._resumes else () if kept else agent.alone,
+            "{session}": agent.resume if self._resumes else () if is_continuable else agent.alone,
         }
         return [word for place in agent.argv for word in parts.get(place, (place,))]
 
@@ -360,10 +360,10 @@ def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
 
 
 async def _price_agent_usage(
-    agent: Agent, reading: OutputReader, used: Usage, asked: str, environ: Mapping[str, str]
+    agent: Agent, reading: OutputReader, used: Usage, model: str, environ: Mapping[str, str]
 ) -> Usage:
     """Return the usage with its price. Usage on a subscription costs nothing, but its list price is kept."""
-    cost = await _compute_cost(agent.prices, (reading.model, asked), used)
+    cost = await _compute_cost(agent.prices, (reading.model, model), used)
     if not _is_paid_by_plan(agent, reading, environ):
         return msgspec.structs.replace(used, cost_usd=cost)
     return msgspec.structs.replace(used, cost_usd=0.0, plan_tokens=used.tokens, plan_usd=cost)

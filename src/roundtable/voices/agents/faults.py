@@ -63,14 +63,14 @@ class AgentFaultClassifier:
         last = excerpt_provider_text(
             reading.note or self.last_stderr_lines or reading.text[-MAX_EXCERPT:], *self._secrets
         )
-        said = f" Last output: {last}" if last else " There was no output at all."
-        return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} was silent for {seconds:.0f} s.{said}")
+        last_output = f" Last output: {last}" if last else " There was no output at all."
+        return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} was silent for {seconds:.0f} s.{last_output}")
 
     def create_timeout_fault(self, reading: OutputReader, seconds: float) -> Fault:
         """Return the fault of an agent that did not finish in time."""
         last = excerpt_provider_text(reading.note or self.last_stderr_lines, *self._secrets)
-        said = f" Last output: {last}" if last else ""
-        return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} did not finish within {seconds:.0f} s.{said}")
+        last_output = f" Last output: {last}" if last else ""
+        return Fault.of(FaultKind.TIMEOUT, f"{self._agent_name} did not finish within {seconds:.0f} s.{last_output}")
 
     def create_overflow_fault(self) -> Fault:
         """Return the fault of an agent that wrote more than the limit."""
@@ -130,5 +130,5 @@ def _classify_words(words: str, status: int, otherwise: FaultKind = FaultKind.SE
 
 
 def _find_status(words: str) -> int:
-    found = _STATUS.search(words)
-    return int(found[1] or found[2]) if found else 0
+    match = _STATUS.search(words)
+    return int(match[1] or match[2]) if match else 0

@@ -132,8 +132,8 @@ def _matches_agent_event(match: EventPattern, event: Any) -> bool:
 
 def read_agent_event_text(event: Any, path: str) -> str:
     """Return the text at a path such as `error.data.message`; empty if there is none."""
-    found = _find_value(event, path) if path else None
-    return found if isinstance(found, str) else ""
+    value = _find_value(event, path) if path else None
+    return value if isinstance(value, str) else ""
 
 
 def read_agent_event_number(event: Any, path: str) -> float:
@@ -142,8 +142,8 @@ def read_agent_event_number(event: Any, path: str) -> float:
 
 
 def _find_number(event: Any, path: str) -> float | None:
-    found = _find_value(event, path) if path else None
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+    value = _find_value(event, path) if path else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _find_value(event: Any, path: str) -> Any:

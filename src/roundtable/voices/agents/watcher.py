@@ -79,15 +79,15 @@ def _wait_for_end(agent: int, lifeline: int, wake: int) -> int | None:
 
 def _reap_children(agent: int) -> int | None:
     """Reap all ended children; return the status of the agent if it was one of them."""
-    found = None
+    child_status = None
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
             if pid == agent:
-                found = status
-    return found
+                child_status = status
+    return child_status
 
 
 def _end_processes(agent: int) -> None:
@@ -130,10 +130,10 @@ def _list_descendants() -> list[int]:
             with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{entry}/stat", "rb") as file:
                 parent = int(file.read().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry))
-    found = list(children.get(os.getpid(), ()))
-    for pid in found:
-        found += children.get(pid, ())
-    return found
+    descendants = list(children.get(os.getpid(), ()))
+    for pid in descendants:
+        descendants += children.get(pid, ())
+    return descendants
 
 
 def _exit_like_agent(status: int | None) -> None:

@@ -95,7 +95,7 @@ def write_agent_cli_files(root: Path, files: Mapping[str, str], values: Mapping[
 
 def fill_agent_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Replace each `{name}` by its value. Other braces stay, because many of these texts are JSON."""
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 class NativeSession(msgspec.Struct):
@@ -112,8 +112,8 @@ class NativeSession(msgspec.Struct):
 
     def is_continued_by(self, request: Request) -> bool:
         """Return whether the request is this conversation with at least one more message."""
-        told = len(self.messages)
-        return bool(self.id) and len(request.messages) > told and request.messages[:told] == self.messages
+        count = len(self.messages)
+        return bool(self.id) and len(request.messages) > count and request.messages[:count] == self.messages
 
 
 class NativeSessionCache:
@@ -129,27 +129,27 @@ class NativeSessionCache:
 
     def take(self, request: Request) -> NativeSession:
         """Take out the session that this request continues, or create one. The caller puts it back."""
-        kept = self._sessions.pop((request.session, request.seat), None) if self.accepts(request) else None
-        if kept is not None and not kept.is_continued_by(request):
-            kept.folder.remove()
-            kept = None
-        return kept or NativeSession(AgentFolder())
+        session = self._sessions.pop((request.session, request.seat), None) if self.accepts(request) else None
+        if session is not None and not session.is_continued_by(request):
+            session.folder.remove()
+            session = None
+        return session or NativeSession(AgentFolder())
 
-    def put_back(self, request: Request, kept: NativeSession) -> None:
+    def put_back(self, request: Request, session: NativeSession) -> None:
         """Keep a session for the next round if it can be continued, else remove its folder."""
-        if not (self.accepts(request) and kept.id):
-            kept.folder.remove()
+        if not (self.accepts(request) and session.id):
+            session.folder.remove()
             return
         older = self._sessions.pop((request.session, request.seat), None)
-        self._sessions[request.session, request.seat] = kept
-        spare = [older] if older else []
+        self._sessions[request.session, request.seat] = session
+        dropped = [older] if older else []
         while len(self._sessions) > MAX_NATIVE_SESSIONS:
-            spare.append(self._sessions.pop(next(iter(self._sessions))))
-        for session in spare:
-            session.folder.remove()
+            dropped.append(self._sessions.pop(next(iter(self._sessions))))
+        for old_session in dropped:
+            old_session.folder.remove()
 
     def clear(self) -> None:
         """Remove all sessions and their folders."""
-        kept, self._sessions = self._sessions, {}
-        for session in kept.values():
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
             session.folder.remove()

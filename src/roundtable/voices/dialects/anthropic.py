@@ -72,8 +72,8 @@ def _blocks(texts: list[str]) -> list[RequestBody]:
 
 def _mark_cache_points(body: RequestBody) -> None:
     """Mark the ends of the system prompt and of the last two user turns: prompts share these prefixes."""
-    asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
-    for blocks in (body.get("system"), *asked[-2:]):
+    prompts = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    for blocks in (body.get("system"), *prompts[-2:]):
         if blocks:
             blocks[-1]["cache_control"] = _CACHE_MARK
 
@@ -161,8 +161,8 @@ class AnthropicReplyReader(ReplyReader):
         """Return the reported usage. The server counts cached input separately; here it is part of the input."""
         if not (self._input or self._output):
             return None
-        asked = self._input + self._cache_read + self._cache_written
-        return Usage(asked, self._output, self._cache_read, cache_write_tokens=self._cache_written)
+        input_tokens = self._input + self._cache_read + self._cache_written
+        return Usage(input_tokens, self._output, self._cache_read, cache_write_tokens=self._cache_written)
 
     def _read_message(self, message: _Message) -> None:
         self.model = message.model or ""

@@ -108,30 +108,30 @@ def join_system_prompt(messages: Iterable[Message]) -> str:
 
 def group_dialect_messages(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
     """Return the messages as alternating turns; consecutive messages of one role become parts of one turn."""
-    found: list[tuple[Literal["user", "assistant"], list[str]]] = []
+    groups: list[tuple[Literal["user", "assistant"], list[str]]] = []
     for message in messages:
         if message.role == "system" or not message.text.strip():
             continue
-        if found and found[-1][0] == message.role:
-            found[-1][1].append(replace_surrogates(message.text))
+        if groups and groups[-1][0] == message.role:
+            groups[-1][1].append(replace_surrogates(message.text))
         else:
-            found.append((message.role, [replace_surrogates(message.text)]))
-    return found
+            groups.append((message.role, [replace_surrogates(message.text)]))
+    return groups
 
 
 def _remove_schema_keywords(schema: dict[str, Any], keywords: tuple[str, ...]) -> dict[str, Any]:
     """Return a JSON schema without some keywords; properties that share such a name are kept."""
-    kept: dict[str, Any] = {}
+    remaining: dict[str, Any] = {}
     for key, value in schema.items():
         if key in keywords:
             continue
         if key == "properties":
-            kept[key] = {name: _remove_schema_keywords(part, keywords) for name, part in value.items()}
+            remaining[key] = {name: _remove_schema_keywords(part, keywords) for name, part in value.items()}
         elif isinstance(value, dict):
-            kept[key] = _remove_schema_keywords(cast(dict[str, Any], value), keywords)
+            remaining[key] = _remove_schema_keywords(cast(dict[str, Any], value), keywords)
         else:
-            kept[key] = value
-    return kept
+            remaining[key] = value
+    return remaining
 
 
 def is_schema_strict_for_provider(schema: object) -> bool:

@@ -143,12 +143,12 @@ class GeminiReplyReader(ReplyReader):
         used = self._usage
         if used is None or not (used.prompt_token_count or used.candidates_token_count):
             return None
-        said = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
-        return Usage(used.prompt_token_count or 0, said, used.cached_content_token_count or 0)
+        output_tokens = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
+        return Usage(used.prompt_token_count or 0, output_tokens, used.cached_content_token_count or 0)
 
-    def _read_stop_reason(self, reason: str, why: str | None) -> None:
+    def _read_stop_reason(self, reason: str, message: str | None) -> None:
         self.finished = True
         self.truncated = reason == "MAX_TOKENS"
         self.filtered = reason not in _UNFILTERED_REASONS
         if self.filtered:
-            self.refusal = why or reason.lower().replace("_", " ")
+            self.refusal = message or reason.lower().replace("_", " ")

@@ -157,13 +157,13 @@ class OpenAIChatReplyReader(ReplyReader):
         used = self._usage
         if used is None or not (used.prompt_tokens or used.completion_tokens):
             return None
-        asked = used.prompt_tokens_details or _Details()
+        prompt_details = used.prompt_tokens_details or _Details()
         return Usage(
             used.prompt_tokens or 0,
             _count_output_tokens(used),
-            asked.cached_tokens or used.prompt_cache_hit_tokens or 0,
+            prompt_details.cached_tokens or used.prompt_cache_hit_tokens or 0,
             used.cost,
-            cache_write_tokens=asked.cache_write_tokens or 0,
+            cache_write_tokens=prompt_details.cache_write_tokens or 0,
         )
 
     def _read_stop_reason(self, reason: str) -> None:
@@ -174,10 +174,10 @@ class OpenAIChatReplyReader(ReplyReader):
 
 def _count_output_tokens(used: _Usage) -> int:
     """Return words plus thoughts. The total tells whether a server counts thoughts among the words."""
-    said = used.completion_tokens or 0
+    tokens = used.completion_tokens or 0
     thought = (used.completion_tokens_details or _Details()).reasoning_tokens or 0
-    beside = (used.total_tokens or 0) >= (used.prompt_tokens or 0) + said + thought
-    return said + thought if beside else said
+    is_thought_extra = (used.total_tokens or 0) >= (used.prompt_tokens or 0) + tokens + thought
+    return tokens + thought if is_thought_extra else tokens
 
 
 def _join_tool_arguments(calls: list[_Call]) -> str:

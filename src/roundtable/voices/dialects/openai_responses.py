@@ -138,12 +138,12 @@ class OpenAIResponsesReplyReader(ReplyReader):
         used = self._usage
         if used is None or not (used.input_tokens or used.output_tokens):
             return None
-        asked = used.input_tokens_details or _Details()
+        input_details = used.input_tokens_details or _Details()
         return Usage(
             used.input_tokens or 0,
             used.output_tokens or 0,
-            asked.cached_tokens or 0,
-            cache_write_tokens=asked.cache_write_tokens or 0,
+            input_details.cached_tokens or 0,
+            cache_write_tokens=input_details.cache_write_tokens or 0,
         )
 
     def _read_response(self, response: _Response) -> str:

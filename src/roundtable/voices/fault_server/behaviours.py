@@ -263,10 +263,10 @@ async def _bytewise(answer: ServerAnswer) -> None:
 
 async def _write(answer: ServerAnswer) -> None:
     """Try to write a file with each known tool, one after the other, then answer in words."""
-    done = answer.wire.count_tool_results(answer.seen.body)
+    results = answer.wire.count_tool_results(answer.seen.body)
     attempts = answer.wire.list_write_attempts(answer.seen.body, answer.manner.target)
-    if done < len(attempts):
-        await answer.send_answer(AnswerContent(tool=replace(attempts[done], number=done + 1), finish="tool"))
+    if results < len(attempts):
+        await answer.send_answer(AnswerContent(tool=replace(attempts[results], number=results + 1), finish="tool"))
     else:
         await answer.send_answer(AnswerContent(answer.words))
 
@@ -330,5 +330,5 @@ UNSTREAMED_BEHAVIOURS: dict[str, Behaviour] = {
 
 def find_fault_server_behaviour(name: str, streamed: bool) -> Behaviour:
     """Return the behaviour of that name; an unknown name gives a normal answer."""
-    found = BEHAVIOURS.get(name, _send_normal_answer)
-    return found if streamed else UNSTREAMED_BEHAVIOURS.get(name, found)
+    behaviour = BEHAVIOURS.get(name, _send_normal_answer)
+    return behaviour if streamed else UNSTREAMED_BEHAVIOURS.get(name, behaviour)

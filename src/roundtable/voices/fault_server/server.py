@@ -109,19 +109,19 @@ class FaultServer(AnswerSettings):
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         body = _decode_body(await _read_body(reader, headers))
         path = unquote(target.partition("?")[0])
-        seen = ReceivedRequest(path, headers, body)
-        self.seen.append(seen)
+        request = ReceivedRequest(path, headers, body)
+        self.seen.append(request)
         dialect = _find_dialect(path) if method == "POST" else ""
         if not dialect:
             await self._serve_information(
-                method, ServerAnswer(self, seen, WIRES_BY_DIALECT[_guess_dialect(path)](_DEFAULT_MODEL, 0), writer)
+                method, ServerAnswer(self, request, WIRES_BY_DIALECT[_guess_dialect(path)](_DEFAULT_MODEL, 0), writer)
             )
             return method != "HEAD"
-        seen.model = _find_model(path, body)
-        seen.behaviour = headers.get("x-behave") or self.behave or seen.model
-        seen.streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
-        wire = WIRES_BY_DIALECT[dialect](seen.model, len(self.words()))
-        return await self._run_behaviour(ServerAnswer(self, seen, wire, writer), reader)
+        request.model = _find_model(path, body)
+        request.behaviour = headers.get("x-behave") or self.behave or request.model
+        request.streamed = bool(body.get("stream")) or path.endswith(":streamGenerateContent")
+        wire = WIRES_BY_DIALECT[dialect](request.model, len(self.words()))
+        return await self._run_behaviour(ServerAnswer(self, request, wire, writer), reader)
 
     async def _serve_information(self, method: str, answer: ServerAnswer) -> None:
         """Answer requests for models and token counts; these never fail."""
@@ -137,24 +137,24 @@ class FaultServer(AnswerSettings):
         answer.seen.finished = True
 
     async def _run_behaviour(self, answer: ServerAnswer, reader: asyncio.StreamReader) -> bool:
-        seen = answer.seen
-        work = asyncio.ensure_future(find_fault_server_behaviour(seen.behaviour, seen.streamed)(answer))
-        gone = asyncio.ensure_future(reader.read(1))
+        request = answer.seen
+        work = asyncio.ensure_future(find_fault_server_behaviour(request.behaviour, request.streamed)(answer))
+        disconnect = asyncio.ensure_future(reader.read(1))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            broken = work.exception() if work.done() else None
-            seen.finished = work.done() and broken is None
-            seen.disconnected = not work.done() or isinstance(broken, ConnectionError)
-            if broken is not None:
-                raise broken
-            return seen.finished and not answer.closes
+            await asyncio.wait({work, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+            error = work.exception() if work.done() else None
+            request.finished = work.done() and error is None
+            request.disconnected = not work.done() or isinstance(error, ConnectionError)
+            if error is not None:
+                raise error
+            return request.finished and not answer.closes
         finally:
             self.at_once -= 1
-            for task in (work, gone):
+            for task in (work, disconnect):
                 task.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
+            await asyncio.gather(work, disconnect, return_exceptions=True)
 
 
 async def _read_body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:

@@ -169,7 +169,7 @@ def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hu
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert change_approval_sentence(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
-    assert "Not requested: a.py#1." in describe_change_plan(plan)
+    assert "a.py#1 was not requested by the task or by any claim." in describe_change_plan(plan)
     assert render_prompt_hunks([hunk]) == "a.py#1\n-old\n+new"
 
 
@@ -212,9 +212,12 @@ def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision()
     cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
     told = change_outcome.decide_change_applied(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
-    assert notice_sentences(told) == ("Not written, because somebody changed them at that moment: b.py.",)
+    assert notice_sentences(told) == ("Changed during the write and therefore not written: b.py.",)
     assert "The index comes later." in decision_sentence(told)
-    assert "somebody changed them at that moment: b.py. The index comes later. Undo it" in describe_step_result(cut)
+    assert (
+        "Changed during the write and therefore not written: b.py. The index comes later. Undo it"
+        in describe_step_result(cut)
+    )
 
 
 def test_outputs_that_differ_only_in_whitespace_are_shown_with_visible_spaces() -> None:

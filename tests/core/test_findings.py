@@ -338,7 +338,7 @@ def test_a_seat_missing_from_a_later_round_is_named() -> None:
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
     decision = decide_review(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
     assert notice_sentences(decision) == (
-        "Not heard in review/2-examine, where what was unproven could be settled: gpt (No complete answer within 5 s).",
+        "No answer in review/2-examine, the round that settles unproven findings: gpt (No complete answer within 5 s).",
     )
 
 
@@ -350,7 +350,7 @@ def test_a_reproduced_finding_is_shown_with_its_proof() -> None:
 
 def test_unproven_findings_are_named_above_the_text_with_their_seats() -> None:
     decision = decide_review(weigh(FAULT), (FAULT,), "bubblewrap")
-    assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F1.",)
+    assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F1.",)
     assert "Found by claude. Nobody wrote a program that shows it." in decision.text
 
 

@@ -193,7 +193,7 @@ def test_a_dissenters_prediction_or_blocking_issue_is_remembered_but_not_its_pos
         ("P-1a2b3c", "open", "By May three clients ask for batching."),
         ("P-1a2b3c-2", "open", "p99 on phones will suffer within two months."),
     ]
-    assert (one.seat, one.why) == ("gpt", "Held against D-1a2b3c: Use REST")
+    assert (one.seat, one.why) == ("gpt", "Predicted against decision D-1a2b3c: Use REST")
 
 
 def test_an_entry_written_by_a_person_replaces_the_derived_entry() -> None:

@@ -26,7 +26,8 @@ def code(cli: Cli) -> str:
 def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT, NOTES), bob=coder(WRONG))
     with cli.terminal("build", f"{TASK} in calc.py", *seats, columns=120, lines=50) as terminal:
-        assert "Not requested: NOTES.md#1." in terminal.expect("1 of 2 · NOTES.md: new file")
+        shown = terminal.expect("1 of 2 · NOTES.md: new file")
+        assert "NOTES.md#1 was not requested by the task or by any claim." in shown
         terminal.expect("Not requested, written by ada")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
@@ -43,7 +44,7 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
     assert RIGHT in code(cli)
     assert not (cli.work / "NOTES.md").exists()
     assert "The rehearsal:" in end
-    assert end.count("Not requested: NOTES.md#1.") == 1
+    assert end.count("NOTES.md#1 was not requested by the task or by any claim.") == 1
     end = end.rpartition("Decision reached")[2]
     assert "Written:\n  calc.py: 1 hunk, +1 -1\n" in end
     assert "Here it is." not in end
@@ -158,7 +159,7 @@ def test_a_dry_run_only_shows_the_plan_and_a_branch_leaves_the_files_unchanged(c
     output = cli.run("build", TASK, "--dry-run", *seats).stdout
     assert "calc.py: 1 hunk, +1 -1" in output
     assert f"  -    return x + x + 1\n  +    {RIGHT}\n" in output
-    assert "Write it with: roundtable apply 2" in output
+    assert "Write the change with: roundtable apply 2" in output
     assert "is written" not in cli.run("apply", "last", "--all", "--dry-run").stderr
     assert code(cli) == CALC
     cli.run("build", TASK, "--all", "--branch", "doubled", *seats)

@@ -99,7 +99,7 @@ async def test_a_reply_without_a_file_is_reported_with_the_reason(tmp_path: Path
     cli = open_coding_workspace(tmp_path / "coding")
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
     output = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
-    assert "[bob] asked again because its reply could not be read\n" in output
+    assert "[bob] Its reply could not be read; asking again.\n" in output
     reason = "No block of the reply says which file it is for."
     assert f"[bob] This reply does not count because no file could be read from it: {reason}\n" in output
     assert "vote" not in output

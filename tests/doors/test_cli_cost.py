@@ -39,14 +39,14 @@ def test_the_costs_of_a_session_are_shown_by_seat_and_round(cli: Cli) -> None:
     )
     end = cli.run("discuss", "REST?", *seats, "--plain").stdout
     assert "[claude] 1,050 tokens, plan, " in end
-    assert "Cost: $0.0200 and plan ($0.0100 by the token), 2,100 tokens." in end
+    assert "Cost: $0.0200 and plan ($0.0100 at list price), 2,100 tokens." in end
     rows = [line.strip("| ").split(" | ") for line in cli.run("show", "--cost").stdout.splitlines() if " | " in line]
     assert rows[0] == ["Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost"]
     assert rows[2:] == [
-        ["claude", "1", "0", "1,000", "60%", "50", "plan ($0.0100 by the token)"],
+        ["claude", "1", "0", "1,000", "60%", "50", "plan ($0.0100 at list price)"],
         ["gpt", "1", "0", "1,000", "0%", "50", "$0.0200"],
-        ["council/1-blind", "2", "0", "2,000", "30%", "100", "$0.0200 and plan ($0.0100 by the token)"],
-        ["total", "2", "0", "2,000", "30%", "100", "$0.0200 and plan ($0.0100 by the token)"],
+        ["council/1-blind", "2", "0", "2,000", "30%", "100", "$0.0200 and plan ($0.0100 at list price)"],
+        ["total", "2", "0", "2,000", "30%", "100", "$0.0200 and plan ($0.0100 at list price)"],
     ]
     output = json.loads(cli.run("show", "--cost", "--json").stdout)
     assert output["total"]["cost_usd"] == 0.02
@@ -187,7 +187,7 @@ def test_a_narrow_terminal_shows_the_complete_costs(cli: Cli) -> None:
             screen = terminal.end(0)
         assert "$0.0213" in screen
         assert "…" not in screen
-        assert "by the token)" in " ".join(screen.split())
+        assert "at list price)" in " ".join(screen.split())
         assert max(len(line.rstrip()) for line in screen.splitlines()) <= columns
     with cli.terminal("show", "--cost", columns=40) as terminal:
         assert "gpt\n  Calls: 1\n  Failed: 0\n  Tokens in: 1,000\n" in terminal.end(0)
@@ -201,7 +201,7 @@ def test_a_narrow_terminal_shows_a_complete_session(cli: Cli) -> None:
         with cli.terminal("show", columns=columns) as terminal:
             screen = terminal.end(0)
         assert "…" not in screen
-        assert "by the token" in " ".join(screen.split())
+        assert "at list price" in " ".join(screen.split())
         assert max(len(line.rstrip()) for line in screen.splitlines()) <= columns
 
 

@@ -83,7 +83,7 @@ def test_in_json_the_decision_lists_every_finding_and_every_run_is_an_event(cli:
 def test_unproven_findings_exit_with_4_only_with_strict(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     args = seats(cli, claude=reviewer(finding("It is unclear")), gpt=reviewer())
-    assert "Neither shown nor refuted" in cli.run("review", *args, "--strict", "--plain", code=4).stdout
+    assert "No program confirmed or refuted" in cli.run("review", *args, "--strict", "--plain", code=4).stdout
     cli.run("review", *args)
 
 
@@ -117,7 +117,7 @@ def test_a_review_shows_findings_locations_programs_and_missing_seats(cli: Cli) 
     assert "Proof by claude of “half(0) divides by zero”: confirmed.\n" in output
     assert "\n  F2: [low, maths.py:2] The name says too little\n" in output
     assert "DEGRADED: counted 2 of 2, see the notices." in output
-    assert "Not heard in review/2-examine, where what was unproven could be settled: gpt (" in output
+    assert "No answer in review/2-examine, the round that settles unproven findings: gpt (" in output
     assert "\n  Reproduced:\n" in output
     assert "\n  Unproven:\n" in output
     assert "**" not in output
@@ -130,7 +130,7 @@ def test_an_unreadable_review_is_not_reported_as_clean(cli: Cli) -> None:
     }
     args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
     output = cli.run("review", *args, "--plain", "--strict", code=4).stdout
-    assert "[gpt] asked again because its reply could not be read\n" in output
+    assert "[gpt] Its reply could not be read; asking again.\n" in output
     assert (
         "This reply does not count because no finding could be read from it: A finding does not say what is" in output
     )

@@ -100,7 +100,7 @@ def test_a_dispute_is_shown_with_its_options_and_settled_in_the_persons_words(cl
         assert "1. option-1: Flask" in screen
         assert "2. option-2: the standard library" in screen
         terminal.type("own\n")
-        terminal.expect("What should it be?")
+        terminal.expect("What text should be used instead?")
         terminal.type("Neither: plain WSGI.\n")
         terminal.expect("requirements was decided by the person")
         terminal.type("6\n")

@@ -100,5 +100,5 @@ def test_uncommitted_work_is_reported_before_any_paid_call(cli: Cli) -> None:
     assert warned in result.stderr
     assert warned in read_record(cli)[0]["charter"]["notices"]
     assert (shop(cli) / "shop.py").read_text() == "PRICE = 5\n"
-    assert "Write it with" not in result.stdout
+    assert "Write the change with" not in result.stdout
     assert "opinions differ" not in result.stdout

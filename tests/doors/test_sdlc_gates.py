@@ -37,7 +37,7 @@ def test_a_stopped_meeting_continues_at_the_next_stage(cli: Cli) -> None:
     with cli.terminal(*ask(cli, "--plain")) as terminal:
         terminal.expect("Your choice")
         terminal.type("stop\n")
-        assert "It was stopped after requirements, as the person said." in terminal.end(3)
+        assert "The meeting stopped after requirements because the person chose to stop." in terminal.end(3)
     assert "roundtable rollback " in cli.run("resume", "last", code=3).stderr
     assert "requirements, architecture." in cli.run("rollback", "last", "qa", code=2).stderr
     cli.run("rollback", "last", "architecture", "--instruct", "Only one file.")
@@ -68,7 +68,7 @@ def test_choosing_your_own_words_requires_a_text(cli: Cli) -> None:
         refused = cli.run("answer", "last", "requirements-dispute=own", code=2).stderr
         assert "`own` says nothing without your words." in refused
         terminal.type("own\n")
-        terminal.expect("What should it be? ")
+        terminal.expect("What text should be used instead? ")
         terminal.type("\n")
         terminal.type("Plain WSGI.\n")
         terminal.expect("requirements was decided by the person")

@@ -47,7 +47,7 @@ def test_a_fallback_names_every_failed_voice() -> None:
     assert line.plain() == f"[x] {expected}"
     narrator.facts(round_opened("council/3-reconsider"))
     (again,) = narrator.facts(TurnAsked("council/3-reconsider", "x", "c3", "lab:small", 1, purpose="fallback"))
-    assert again.plain() == "[x] asking lab:small again"
+    assert again.plain() == "[x] Asking lab:small again."
 
 
 @pytest.mark.parametrize(("line", "target"), [("A: REST", "A"), ("gpt, grok and claude: REST", "grok")])
@@ -127,7 +127,7 @@ def test_the_decision_shows_its_basis() -> None:
     )
     assert " *A   1 → 2   REST" in lines
     assert "  Use REST." in lines
-    assert lines[-1] == "Show it again: roundtable show here"
+    assert lines[-1] == "Show the session again: roundtable show here"
 
 
 def test_every_line_of_a_seat_carries_its_name() -> None:

@@ -132,7 +132,7 @@ def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:
     assert "  src/login.py  logout  bob" in done[1]
     assert "src/login.py: 2 hunks, +5 -3." in done[2]
     assert "NOTES.md: new file, +1." in done[2]
-    assert "Not requested: NOTES.md#1." in done[2]
+    assert "NOTES.md#1 was not requested by the task or by any claim." in done[2]
     assert "Lost permanently: the only copy of NOTES.md." in done[2]
     assert "  tests  failed (1)  passed" in done[3]
     assert "Written, commit 0123456789ab: src/login.py." in done[4]

@@ -205,10 +205,10 @@ def on_a_plan() -> Session:
 def test_usage_of_a_subscription_costs_no_money() -> None:
     session = on_a_plan()
     assert prices(session) == {
-        "claude": "plan ($0.3100 by the token)",
+        "claude": "plan ($0.3100 at list price)",
         "gpt": "$0.0100",
         "gemini": "plan",
-        "total": "$0.0100 and plan ($0.3100 by the token)",
+        "total": "$0.0100 and plan ($0.3100 at list price)",
     }
     assert session.spent.cost_usd == 0.01
 
@@ -216,7 +216,7 @@ def test_usage_of_a_subscription_costs_no_money() -> None:
 def test_every_rendering_shows_the_cost() -> None:
     session = on_a_plan()
     table = render_cost_table(session)
-    assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 by the token) |" in table
+    assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 at list price) |" in table
     assert table in render_transcript(session)
     assert "<td class=n>67%</td>" in render_session_page(session)
     told = summarize_session(session)["usage"]["seats"]["claude"]
@@ -224,7 +224,7 @@ def test_every_rendering_shows_the_cost() -> None:
         9500,
         0.31,
         0.0,
-        "plan ($0.3100 by the token)",
+        "plan ($0.3100 at list price)",
     )
     assert told["cached_share"] == pytest.approx(2 / 3)
 

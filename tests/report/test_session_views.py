@@ -346,7 +346,7 @@ def test_a_transcript_contains_every_part_of_a_session() -> None:
         "**choose**: Which one? (A, B, none): **A**, by maria\n\n> because",
         "- File added: api.md (1,234 bytes)",
         "- Renamed to api",
-        "- council/4-reconsider was not held: $1.25 is spent, and the budget is $1.00",
+        "- Round council/4-reconsider was not held: $1.25 is spent, and the budget is $1.00",
     ):
         assert part in text
     assert text.index(BALLOT) < text.index("Note from maria") < text.index(AGAIN, text.index("Note from maria"))

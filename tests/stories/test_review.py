@@ -163,7 +163,7 @@ async def test_an_unproven_finding_is_shown_to_all_and_another_seat_may_prove_it
     assert "claude" not in shown
     assert decision.outcome is Outcome.REJECTED
     assert "Found by claude. A program of gpt shows it." in decision.text
-    assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F2.",)
+    assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F2.",)
     told = render_transcript(session)
     assert "The style is poor" in told
 
@@ -189,7 +189,7 @@ async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats
         "[high, shop.py:2] average() is wrong for 2 prices",
         "[high, shop.py:2] average() is wrong for 3 prices",
     ]
-    assert notice_sentences(decision) == ("Neither shown nor refuted, and worth only the word of who found it: F3.",)
+    assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F3.",)
 
 
 async def test_a_finding_with_an_unknown_location_is_marked_as_such(desk: Roundtable) -> None:
@@ -270,7 +270,7 @@ async def test_without_a_sandbox_a_review_runs_nothing_and_says_so(
     meeting = DeskMeeting(desk, claude=reviewer_turns(finding_block("It crashes", proof=CRASH)), gpt=reviewer_turns())
     decision = await meeting.hold("review", texts=found.texts, settings={"base": found.base}, seed=7)
     assert decision.outcome is Outcome.REACHED
-    assert "No program could be run, so nothing is reproduced or refuted" in notice_sentences(decision)[0]
+    assert "No program could be run, so no finding is confirmed or refuted" in notice_sentences(decision)[0]
     assert "review/2-examine" not in (await desk.sessions.get(meeting.session)).rounds
 
 

@@ -61,7 +61,7 @@ async def test_an_agreement_on_an_existing_project_is_decided_even_if_nobody_app
     assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
     shown = live_lines_as_text(live_decision_lines(session, "here"))
     assert "Decision reached" in shown
-    assert "Write it with: roundtable apply here" in shown
+    assert "Write the change with: roundtable apply here" in shown
     assert decision_exit_code(session.decision) == EXIT_OK
 
 

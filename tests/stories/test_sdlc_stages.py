@@ -247,7 +247,7 @@ async def test_without_approval_an_sdlc_session_ends_after_the_first_stage_and_s
     seats = {name: stage_turns(name, ("*-judge", AGREED)) for name in ("claude", "gpt")}
     meeting, decision = await hold_stages(bench, seats, REQUIREMENTS, ARCHITECTURE, given=False)
     assert decision.outcome is Outcome.CANCELLED
-    assert decision_sentence(decision) == "It was stopped after requirements: nobody said to go on."
+    assert decision_sentence(decision) == "The meeting stopped after requirements because nobody chose to continue."
     assert [end.stage for end in await stage_ends(bench, meeting)] == ["requirements"]
 
 

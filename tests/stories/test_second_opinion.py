@@ -121,7 +121,7 @@ async def test_an_agreement_names_its_conditions_and_that_only_one_model_answere
     decision = await hold_meeting(harness)
     session = await harness.session()
     assert decision_sentence(decision).endswith(
-        "come to the same, in the first round. claude sees risks to be settled first."
+        "recommend the same, in the first round. claude sees risks to settle first."
     )
     assert decision.position == next(proposal.text for proposal in decision.proposals if proposal.id == decision.winner)
     told = "All 2 seats used the same voice, script:test."

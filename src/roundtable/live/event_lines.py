@@ -40,7 +40,7 @@ from roundtable.core.session import Session
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import Stage
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.core.text.wording import add_full_stop
+from roundtable.core.text.wording import add_full_stop, pluralize
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.live.gate_options import gate_option_hint, gate_option_letters, gate_option_on_enter
 from roundtable.report import phrases
@@ -173,7 +173,7 @@ def _fact_lines(event: Event) -> list[LiveLine]:
         case RunStopped():
             return [LiveLine(f"The run stopped: {sanitize_line(event.reason)}.", "system")]
         case UnknownEvent():
-            return [LiveLine(f"{sanitize_line(event.kind_name)} (of a newer version)", "dim")]
+            return [LiveLine(f"Skipped an event of a newer version: {sanitize_line(event.kind_name)}", "dim")]
         case _:
             return _person_lines(event)
 
@@ -261,17 +261,17 @@ def _call_lines(event: CallFailed | TurnAsked | TurnDelayed | TurnInterrupted) -
             words = f"{event.fault.kind.replace('_', ' ')}: {add_full_stop(event.fault.message)}"
             return [LiveLine(sanitize_line(f"{words} {retry}"), "fault", event.seat)]
         case TurnInterrupted():
-            recorded = f", {len(event.partial.split())} words recorded" if event.partial else ""
-            return [LiveLine(f"interrupted{recorded}", "dim", event.seat)]
+            recorded = f" after {pluralize(len(event.partial.split()), 'word')}" if event.partial else ""
+            return [LiveLine(f"The answer was interrupted{recorded}.", "dim", event.seat)]
         case TurnAsked():
-            words = "asked again because its reply could not be read"
+            words = "Its reply could not be read; asking again."
             return [LiveLine(words, "dim", event.seat)] if event.purpose == "repair" else []
 
 
 def _fallback_line(asked: TurnAsked, failed: dict[str, Fault]) -> LiveLine:
     """Why the previous voices failed, and which voice is asked next."""
     if not failed:
-        return LiveLine(sanitize_line(f"asking {asked.voice} again"), "dim", asked.seat)
+        return LiveLine(sanitize_line(f"Asking {asked.voice} again."), "dim", asked.seat)
     why = " ".join(f"{voice}: {add_full_stop(fault.message)}" for voice, fault in failed.items())
     return LiveLine(sanitize_line(f"{why} Asking the next voice, {asked.voice}."), "fault", asked.seat)
 
@@ -425,7 +425,7 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
     if change is None and (next := phrases.describe_next_step(decision)):
         yield LiveLine(sanitize_line(next), "system")
     yield from _cost_lines(session)
-    yield LiveLine(f"Show it again: roundtable show {address}", "dim")
+    yield LiveLine(f"Show the session again: roundtable show {address}", "dim")
 
 
 def _notice_lines(decision: Decision) -> Iterator[LiveLine]:
@@ -485,7 +485,7 @@ def _change_lines(session: Session, change: ChangeHistory, address: str) -> Iter
             yield LiveLine(f"{sanitize_line(hunk.path)}: {describe_hunk_place(hunk)}", "system")
             yield from (LiveLine(line, "dim" if line[:1] == " " else "", indent=2) for line in render_hunk_lines(hunk))
     if session.decision and session.decision.next_step == NextStep.LATER:
-        yield LiveLine(f"Write it with: roundtable apply {address}", "system")
+        yield LiveLine(f"Write the change with: roundtable apply {address}", "system")
 
 
 def _dissent_lines(decision: Decision) -> Iterator[LiveLine]:

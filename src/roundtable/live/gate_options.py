@@ -25,7 +25,7 @@ OPTION_REASON_QUESTIONS = {
     "back": "What should the seats reconsider?",
     "reject": "Why is it rejected? Later meetings will see the reason",
     "retry": "What should be different this time?",
-    "own": "What should it be?",
+    "own": "What text should be used instead?",
 }
 """The questions for options that need a reason."""
 

@@ -111,7 +111,7 @@ def write_reason_sentence(reason: why.WriteReason) -> str:
             rewrote = f"rewrote {_join_lines(reason.rewritten)}" if reason.rewritten else ""
             return f"The person {' and '.join(filter(None, (left, rewrote)))}."
         case why.FilesSkipped():
-            return f"Not written, because somebody changed them at that moment: {_join_lines(reason.files)}."
+            return f"Changed during the write and therefore not written: {_join_lines(reason.files)}."
         case _:
             assert_never(reason)
 

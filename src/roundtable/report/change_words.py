@@ -121,7 +121,7 @@ def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:
     commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
     yield f"Written{commit}: {', '.join(applied.files)}."
     if applied.left:
-        yield f"Not written because somebody changed them at that moment: {', '.join(applied.left)}."
+        yield f"Changed during the write and therefore not written: {', '.join(applied.left)}."
     if applied.note:
         yield applied.note
     yield f"Undo it with: roundtable undo {applied.undo}"
@@ -147,9 +147,9 @@ def describe_change_plan(plan: ChangePlanned) -> Iterator[str]:
     """The plan in short: files and hunks, unrequested changes, refusals and losses."""
     yield from render_diffstat(plan.hunks)
     for id in plan.unasked:
-        yield f"Not requested: {id}."
+        yield f"{id} was not requested by the task or by any claim."
     for test in plan.tests:
-        yield f"Changes an existing test: {test}."
+        yield f"The change alters the existing test {test}."
     for refusal in plan.refused:
         yield describe_change_refusal("Not written", refusal)
     for loss in plan.destroys:

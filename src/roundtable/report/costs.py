@@ -61,7 +61,7 @@ class CostLine(msgspec.Struct, frozen=True):
             return NO_VALUE
         plan_usd = self.used.plan_usd
         list_price = (
-            f" ({format_money(plan_usd)} by the token)" if self.used.plan_tokens and plan_usd is not None else ""
+            f" ({format_money(plan_usd)} at list price)" if self.used.plan_tokens and plan_usd is not None else ""
         )
         return format_price(self.used, priced=self.priced) + list_price
 

@@ -402,7 +402,7 @@ def _change_html(session: Session) -> Iterator[str]:
         origin = _escape_html_line(change_words.describe_hunk_provenance(session, hunk))
         yield f'<div class="card"><b>{_escape_html_line(hunk.hunk.id)}</b>: {origin}'
         yield _diff_html(change_words.render_hunk_lines(hunk.hunk))
-        yield f"<p>Written instead:</p>{_diff_html(hunk.rewritten)}</div>" if hunk.rewritten else "</div>"
+        yield f"<p>The person wrote instead:</p>{_diff_html(hunk.rewritten)}</div>" if hunk.rewritten else "</div>"
 
 
 def _diff_html(lines: Sequence[str]) -> str:

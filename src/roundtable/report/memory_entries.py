@@ -177,7 +177,7 @@ def _failed_application(session: Session, decision: Decision) -> Iterator[Entry]
 
 def _prediction(session: Session, decision: Decision, seat: str, prediction: str, number: int) -> Entry:
     """A prediction entry: only dissent that time can prove right or wrong is remembered."""
-    against = f"Held against D-{_short_session_suffix(session.id)}: {_decision_text(decision)}"
+    against = f"Predicted against decision D-{_short_session_suffix(session.id)}: {_decision_text(decision)}"
     return _entry(
         session, "P", EntryKind.PREDICTION, prediction, number=number, why=against, state=EntryState.OPEN, seat=seat
     )

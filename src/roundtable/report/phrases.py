@@ -261,7 +261,9 @@ def describe_session_changes(session: Session) -> list[str]:
     lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]
     lines += [f"Renamed to {session.name}"] if session.name != session.charter.name else []
     lines += ["Limits changed"] if any(amendment.limits is not None for _, amendment in session.amendments) else []
-    lines += [f"{stop.round} was not held: {describe_reached_limit(stop)}" for stop in session.limit_stops.values()]
+    lines += [
+        f"Round {stop.round} was not held: {describe_reached_limit(stop)}" for stop in session.limit_stops.values()
+    ]
     if session.cancel is not None:
         reason = f": {session.cancel.reason}" if session.cancel.reason else ""
         lines.append(f"Cancelled by {session.cancel.by or 'a person'}{reason}")

@@ -29,7 +29,7 @@ _OPINION_ROUND = {"first_round": "in the first round", "follow_up": "after one f
 _JUDGE_RULING = {
     "consensus": "found a consensus",
     "more_discussion": "wants more discussion",
-    "neither": "ruled neither way",
+    "neither": "reached no ruling",
 }
 
 
@@ -145,7 +145,7 @@ def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
         case why.RootCausesTied():
             return f"The doctors are split: as many are sure of {join_names(reason.causes)}."
         case why.RootCauseFound():
-            return f"{join_names(reason.seats)} arrived at the same root cause, each of these doctors sure of it."
+            return f"{join_names(reason.seats)} are sure of the same root cause."
         case why.NobodyDiagnosed():
             return "None of the doctors gave a diagnosis that can be read."
         case _:
@@ -155,12 +155,12 @@ def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
 def _opinion_sentence(reason: why.OpinionReason) -> str:
     match reason:
         case why.OpinionsAgree():
-            return f"All {reason.counted} counted seats come to the same, {_OPINION_ROUND[reason.after]}."
+            return f"All {reason.counted} counted seats recommend the same, {_OPINION_ROUND[reason.after]}."
         case why.OpinionsDiffer():
-            return f"The {reason.counted} counted seats differ, {_OPINION_ROUND[reason.after]}."
+            return f"The {reason.counted} counted seats recommend different answers, {_OPINION_ROUND[reason.after]}."
         case why.RisksOpen():
             sees = "sees" if len(reason.seats) == 1 else "see"
-            return f"{join_names(reason.seats)} {sees} risks to be settled first."
+            return f"{join_names(reason.seats)} {sees} risks to settle first."
         case why.FindingsReviewed():
             seats = f"{reason.seats} seats" if reason.seats > 1 else "One seat"
             count = sum(reason.findings.values())
@@ -170,12 +170,12 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
             return f"{seats} reviewed it blind and found {things}{f': {found}' if found else ''}.{where}"
         case why.NotHeardInRound():
             absent = "; ".join(f"{seat} ({fault.message.rstrip('.')})" for seat, fault in reason.faults.items())
-            return f"Not heard in {reason.round}, where what was unproven could be settled: {absent}."
+            return f"No answer in {reason.round}, the round that settles unproven findings: {absent}."
         case why.ProofsNotRun():
-            return f"No program could be run, so nothing is reproduced or refuted: {reason.why}"
+            return f"No program could be run, so no finding is confirmed or refuted: {reason.why}"
         case why.FindingsUnproven():
             names = join_names(reason.findings)
-            return f"Neither shown nor refuted, and worth only the word of who found it: {names}."
+            return f"No program confirmed or refuted these findings: {names}."
         case _:
             assert_never(reason)
 
@@ -190,9 +190,9 @@ def _vote_sentence(reason: why.VoteReason) -> str:
         case why.ObjectionsRaised():
             return f"{join_names(reason.seats)} {'objects' if len(reason.seats) == 1 else 'object'}."
         case why.SupportTooLow():
-            return f"{reason.supporting} of {reason.voting} seats support it; {reason.needed} are needed."
+            return f"{reason.supporting} of {reason.voting} seats support the proposal; {reason.needed} are needed."
         case why.SupportReached():
-            return f"{reason.supporting} of {reason.voting} seats support it and nobody objects."
+            return f"{reason.supporting} of {reason.voting} seats support the proposal and nobody objects."
         case why.ObjectionsNotAsked():
             return "Nobody has been asked for objections."
         case why.JudgeUnreadable():
@@ -238,14 +238,14 @@ def _person_sentence(reason: why.PersonReason) -> str:
         case why.PersonChose():
             return f"The person chose {'the proposal of ' if reason.of_seat else ''}{reason.option}."
         case why.PersonRejected():
-            return "The person rejected it."
+            return "The person rejected the result."
         case why.PersonCancelled():
             return "A person cancelled the session."
         case why.DecreeUpheld():
             because = f" It was rejected because: {end_sentence(reason.why)}" if reason.why else ""
-            return f"{reason.position} repeats {reason.entry} ({reason.text}) and does not answer it.{because}"
+            return f"{reason.position} repeats {reason.entry} ({reason.text}) and does not address it.{because}"
         case why.DecreeAllowed():
-            repeats = f"{reason.position} repeats {reason.entry} ({reason.text}) and does not answer it"
+            repeats = f"{reason.position} repeats {reason.entry} ({reason.text}) and does not address it"
             return f"Allowed anyway: {repeats}."
         case _:
             assert_never(reason)
@@ -262,8 +262,8 @@ def _stage_sentence(reason: why.StageReason) -> str:
                 "remains readable."
             )
         case why.StagesStopped():
-            by = ", as the person said" if reason.by == "person" else ": nobody said to go on"
-            return f"It was stopped after {reason.stage}{by}."
+            cause = "the person chose to stop" if reason.by == "person" else "nobody chose to continue"
+            return f"The meeting stopped after {reason.stage} because {cause}."
         case why.StagesHeld():
             count = len(reason.stages)
             names = f": {', '.join(reason.stages)}" if reason.stages else ""
@@ -286,9 +286,9 @@ def _handover_sentence(reason: why.HandoverReason) -> str:
             return f"Nothing was written: {_LATER}"
         case why.ProjectHandedOver():
             commit = f" as commit {reason.commit[:12]}" if reason.commit else ""
-            return f"It was delivered{commit}, {pluralize(reason.files, 'file')}: {reason.path}"
+            return f"The project was delivered{commit}, {pluralize(reason.files, 'file')}: {reason.path}"
         case why.HandoverFailed():
-            return f"It could not be delivered. {_fault_text(reason.fault)} {_LATER}"
+            return f"The project could not be delivered. {_fault_text(reason.fault)} {_LATER}"
         case why.DraftTakenUnchanged():
             return f"{reason.seat}'s draft is used unchanged."
         case why.StoppedAfterPlan():
@@ -309,7 +309,7 @@ def _course_sentence(reason: why.CourseReason) -> str:
         case why.NobodyAnswered():
             return "Nobody answered."
         case why.QuestionAnswered():
-            return f"{reason.seat} answered. The session it is about stays as it was."
+            return f"{reason.seat} answered. The session that the question is about is unchanged."
         case why.ChildMeetingFailed():
             return _fault_text(reason.fault) if reason.fault else "The child meeting returned no decision."
         case why.ExecutorMissing():

@@ -106,7 +106,7 @@ class Recount(msgspec.Struct, frozen=True):
 # --- tables ---------------------------------------------------------------------------------
 
 SEAT_RECOUNT_COLUMNS = ("Seat", "Position", "Moved", "Tokens", "Cost", "Without this seat")
-RULE_RECOUNT_COLUMNS = ("Rule", "Outcome", "Winner", "Turns on", "Why")
+RULE_RECOUNT_COLUMNS = ("Rule", "Outcome", "Winner", "Depends on", "Why")
 
 
 def seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
@@ -230,7 +230,7 @@ def _recount_rules(
     seats = tuple(seat.name for seat in session.charter.seats)
     for name, count in _rules_by_name(session, positions).items():
         if count is None:
-            yield RuleRecount(name, False, why="The answers of this meeting lack what this rule counts.")
+            yield RuleRecount(name, False, why="This rule cannot count the kind of answers that this meeting asks for.")
             continue
         ruling = count(seats)
         result = (ruling.outcome, ruling.winner)

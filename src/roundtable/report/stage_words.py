@@ -21,10 +21,10 @@ def describe_stage_step(
     """The result of a step of a stage, a sentence each."""
     match result:
         case ProjectListed():
-            rest = f"; {len(result.left)} left out because they do not fit" if result.left else ""
-            yield f"Shown of the project: {pluralize(len(result.items), 'file')}{rest}."
+            rest = f"; {pluralize(len(result.left), 'file')} did not fit" if result.left else ""
+            yield f"The seats see {pluralize(len(result.items), 'file')} of the project{rest}."
         case ProjectSplit():
-            yield f"To review in sequence: {pluralize(len(result.chunks), 'part')}."
+            yield f"The project is reviewed in {pluralize(len(result.chunks), 'part')}, one after another."
         case ProjectRan():
             yield from _describe_run(result)
         case ProjectDelivered():
@@ -40,7 +40,9 @@ def describe_stage_end(end: StageEnd) -> Iterator[str]:
     yield f"{sanitize_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
     if end.base:
         others = sorted({part.seat for part in end.took} - {end.base})
-        yield f"The base is {sanitize_line(end.base)}'s" + (f", with parts of {join_names(others)}." if others else ".")
+        yield f"The base is the version of {sanitize_line(end.base)}" + (
+            f", with parts of {join_names(others)}." if others else "."
+        )
     yield from (end_sentence(sanitize_line(all_notice)) for all_notice in end.all_notices)
 
 

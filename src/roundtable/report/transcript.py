@@ -35,7 +35,7 @@ def render_topic_as_markdown(session: Session) -> str:
 
 def render_discussion_as_markdown(session: Session) -> str:
     """Every round, with notes and changes by people."""
-    return _document(list(_discussion_parts(session)) or ["Nobody has spoken so far."])
+    return _document(list(_discussion_parts(session)) or ["No seat has answered yet."])
 
 
 def render_decision_as_markdown(session: Session) -> str:
@@ -246,7 +246,7 @@ def _change_parts(session: Session) -> Iterator[str]:
         yield f"**{escape_markdown_line(hunk.hunk.id)}**: {origin}"
         yield "\n".join(["```diff", *change_words.render_hunk_lines(hunk.hunk), "```"])
         if hunk.rewritten:
-            yield "\n".join(["Written instead:", "", "```diff", *hunk.rewritten, "```"])
+            yield "\n".join(["The person wrote instead:", "", "```diff", *hunk.rewritten, "```"])
 
 
 def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

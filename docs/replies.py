@@ -18,7 +18,7 @@ _LINE = re.compile(r"^[A-Z_]+(?::.*)?$", re.MULTILINE)
 _PLACES = {"best": "A", "second": "B", "third": "C"}
 _SAMPLES = {
     "path/to/file.py": "src/hello.py",
-    "the whole new file, every line of it": 'print("Hello")',
+    "the complete new file, every line of it": 'print("Hello")',
     "old lines": 'print("Hi")',
     "new lines": 'print("Hello")',
 }

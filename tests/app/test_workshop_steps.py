@@ -134,7 +134,7 @@ async def test_approval_of_some_hunks_must_name_them(bench: Bench) -> None:
     shown = await bench.draft(a="a = 2\n")
     await bench.planned(shown)
     await bench.record(
-        GateOpened(APPROVE), GateAnswered("approve", "some", by="answered ahead", source=AnswerSource.ADVANCE)
+        GateOpened(APPROVE), GateAnswered("approve", "some", by="answered in advance", source=AnswerSource.ADVANCE)
     )
     assert await bench.refused(shown) == "The answer does not say which hunks are approved."
 

@@ -150,7 +150,7 @@ def test_files_with_spaces_are_deleted_and_renamed_in_quotes() -> None:
 def test_a_shebang_or_comment_in_a_command_block_is_not_a_path(first: str) -> None:
     reply = f"### src/a.py\n{FENCED}\n\nRun it so:\n\n```sh\n{first}\nmake\n```"
     assert operations_of(reply) == (ReplaceFile("src/a.py", CODE),)
-    assert "does not say which file" in rejection_reason(f"```python\n{first}\n{CODE}```")
+    assert "does not name the file" in rejection_reason(f"```python\n{first}\n{CODE}```")
 
 
 @pytest.mark.parametrize("path", ["src/main.zig", "Makefile", "docs/README", "a.py"])
@@ -205,7 +205,7 @@ def test_a_heading_with_a_slash_or_above_commands_is_not_a_file_name(block: str)
 
 @pytest.mark.parametrize("above", ["### `Session.login`", "Added `try/except` around it:", "**response.data**"])
 def test_code_under_a_heading_that_is_not_a_path_is_rejected(above: str) -> None:
-    assert "which file it is for" in rejection_reason(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
+    assert "the file it is for" in rejection_reason(f"### src/a.py\n{FENCED}\n\n{above}\n{FENCED}")
 
 
 @pytest.mark.parametrize(
@@ -292,13 +292,13 @@ def test_inner_code_fences_with_a_language_are_kept_between_fences_of_equal_leng
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("I would add a function.", "says which file"),
-        (FENCED, "does not say which file"),
-        (f"### src/a.py\n{FENCED}\n\nUse it:\n{FENCED}", "does not say which file"),
-        (f"```python path=src/a.py\n{CODE}```\nUse it in `main.py` so:\n{FENCED}", "does not say which file"),
-        (f"```python path=src/a.py\n{CODE}```\nAnd `a.cfg`:\n```\nx\n```", "does not say which file"),
-        ("In `src/a.py`:\n```python\n# Nothing to do here\n```", "does not say which file"),
-        (f"Both `src/a.py` and `src/b.py` change:\n{FENCED}", "does not say which file"),
+        ("I would add a function.", "names the file"),
+        (FENCED, "does not name the file"),
+        (f"### src/a.py\n{FENCED}\n\nUse it:\n{FENCED}", "does not name the file"),
+        (f"```python path=src/a.py\n{CODE}```\nUse it in `main.py` so:\n{FENCED}", "does not name the file"),
+        (f"```python path=src/a.py\n{CODE}```\nAnd `a.cfg`:\n```\nx\n```", "does not name the file"),
+        ("In `src/a.py`:\n```python\n# Nothing to do here\n```", "does not name the file"),
+        (f"Both `src/a.py` and `src/b.py` change:\n{FENCED}", "does not name the file"),
         ("```text path=my notes.txt\nhello\n```", "Quote a path"),
         (f"```python path=my calc.py\n{CODE}```", "Quote a path"),
         (f"```python path=calc.py or so\n{CODE}```", "Quote a path"),
@@ -310,20 +310,26 @@ def test_inner_code_fences_with_a_language_are_kept_between_fences_of_equal_leng
         (f"```python path=a.py\n{CODE}```\nX = 1\n```", "not closed"),
         (f"### src/a.py\n```python\n{CODE}\n### src/b.py\n```python\n{CODE}```", "not closed"),
         (f"### path/to/file.py\n{FENCED}", "example"),
-        ("### src/a.py\n```python\ndef f():\n    pass\n\n# ... rest unchanged\n```", "left out"),
-        ("### a.js\n```js\nfunction f() {}\n// ... existing code ...\n```", "left out"),
-        ("### a.js\n```js\nfunction f() {}\n// ...\n```", "left out"),
-        ("### a.py\n```python\nx = 1\n...rest of the file stays the same\n```", "left out"),
-        ("### a.py\n```python\nx = 1\n# The rest of the code remains the same\n```", "left out"),
-        ("### a.html\n```html\n<p>\n<!-- rest of the file unchanged -->\n```", "left out"),
-        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\n# ... existing code\n>>>>>>> REPLACE\n```", "left out"),
-        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n```", "are ambiguous"),
-        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n```", "are ambiguous"),
-        ("### a.py\n```python\nstray\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```", "are ambiguous"),
-        ("a.py\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "outside of a fence"),
+        ("### src/a.py\n```python\ndef f():\n    pass\n\n# ... rest unchanged\n```", "omitted with a comment"),
+        ("### a.js\n```js\nfunction f() {}\n// ... existing code ...\n```", "omitted with a comment"),
+        ("### a.js\n```js\nfunction f() {}\n// ...\n```", "omitted with a comment"),
+        ("### a.py\n```python\nx = 1\n...rest of the file stays the same\n```", "omitted with a comment"),
+        ("### a.py\n```python\nx = 1\n# The rest of the code remains the same\n```", "omitted with a comment"),
+        ("### a.html\n```html\n<p>\n<!-- rest of the file unchanged -->\n```", "omitted with a comment"),
+        (
+            "### a.py\n```python\n<<<<<<< SEARCH\na\n=======\n# ... existing code\n>>>>>>> REPLACE\n```",
+            "omitted with a comment",
+        ),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n```", "are malformed"),
+        ("### a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>>> REPLACE\n```", "are malformed"),
+        ("### a.py\n```python\nstray\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```", "are malformed"),
+        ("a.py\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "outside a fenced block"),
         ("### a.py\n```diff\n-x = 1\n+x = 2\n```", "no line numbers"),
-        ("```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n+y\n```", "does not have as many lines"),
-        ("diff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png differ\n", "not text"),
+        ("```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x\n+y\n```", "has a different number of lines"),
+        (
+            "diff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png differ\n",
+            "binary file",
+        ),
         ("diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n", "link"),
     ],
 )
@@ -351,7 +357,7 @@ def test_an_ambiguous_reply_is_rejected_with_the_reason(reply: str, reason: str)
     ],
 )
 def test_omissions_in_everyday_words_are_recognized(path: str, remark: str) -> None:
-    assert "left out" in rejection_reason(f"### {path}\n```x\none\n{remark}\n```")
+    assert "omitted with a comment" in rejection_reason(f"### {path}\n```x\none\n{remark}\n```")
 
 
 @pytest.mark.parametrize(
@@ -388,7 +394,7 @@ def test_a_spread_operator_is_not_an_omission(ending: str, line: str) -> None:
 
 @pytest.mark.parametrize("line", ["  ...rest of the code", "// ...rest", "... existing", "...existing code..."])
 def test_an_ellipsis_before_words_is_an_omission_in_javascript_too(line: str) -> None:
-    assert "left out" in rejection_reason(f"### a.ts\n```x\none\n{line}\n```")
+    assert "omitted with a comment" in rejection_reason(f"### a.ts\n```x\none\n{line}\n```")
 
 
 def test_an_unnamed_block_belongs_to_the_only_requested_file() -> None:
@@ -405,23 +411,23 @@ def test_an_unnamed_block_belongs_to_the_only_requested_file() -> None:
 def test_the_format_instruction_is_short_and_its_example_can_be_read() -> None:
     told = find_reply_codec("changes").text_format(Expect("changes", ("src/a.py",)))
     assert len(told) < 800
-    example = told.replace("the whole new file, every line of it\n", CODE).split("Close each")[0]
+    example = told.replace("the complete new file, every line of it\n", CODE).split("Close each")[0]
     assert operations_of(example) == (ReplaceFile("src/a.py", CODE),)
     assert "<<<<" not in told
 
 
 def test_an_empty_block_named_only_by_a_sentence_is_reported_and_not_dropped() -> None:
     said = f"```python src/a.py\n{CODE}```\n\nAnd `pkg/__init__.py` stays empty:\n```python\n```"
-    assert "does not say which file" in rejection_reason(said)
+    assert "does not name the file" in rejection_reason(said)
 
 
 def test_a_reply_that_copies_the_example_is_rejected() -> None:
-    said = "```python src/a.py\nThe whole new file, every line of it\n```"
+    said = "```python src/a.py\nThe complete new file, every line of it\n```"
     assert "repeats the example" in rejection_reason(said)
 
 
 def test_a_file_below_a_copied_example_line_is_read_without_that_line() -> None:
-    unfilled = "the whole new file, every line of it\n"
+    unfilled = "the complete new file, every line of it\n"
     assert operations_of(f"```python path=src/a.py\n{unfilled}{CODE}```") == (ReplaceFile("src/a.py", CODE),)
     assert operations_of(f"```python\npath=src/a.py\n{unfilled}\n{CODE}```") == (ReplaceFile("src/a.py", CODE),)
     quoted = f"{CODE}{unfilled}"
@@ -486,7 +492,9 @@ def test_a_file_name_inside_the_block_and_an_extra_fence_are_understood(reply: s
     ],
 )
 def test_a_block_that_contains_only_a_file_name_is_rejected(name: str, more: str) -> None:
-    assert "The block of src/a.py holds only its name" in rejection_reason(f"```python\n{name}\n```\n\n{more}")
+    assert "The block of src/a.py contains only the file's name" in rejection_reason(
+        f"```python\n{name}\n```\n\n{more}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_list_with_an_unreadable_finding_is_malformed_with_the_reason(
 ) -> None:
     reading = read_reply(Expect("findings"), json.dumps({"findings": entries}), structured=False)
     assert reading.verdict.parse is ParseStatus.FAILED
-    assert reading.why.startswith("A finding does not say what is wrong.")
+    assert reading.why.startswith("A finding has no description.")
 
 
 def test_a_truncated_finding_makes_the_reply_unreadable() -> None:

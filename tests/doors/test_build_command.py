@@ -87,7 +87,7 @@ def test_all_answers_in_advance_and_warns_that_it_writes_without_asking(cli: Cli
     assert "writes every file without asking" in result.stderr
     assert RIGHT in code(cli)
     (answer,) = [fact for fact in read_record(cli) if fact["kind"] == "gate.answered"]
-    assert (answer["option"], answer["by"]) == ("all", "answered ahead")
+    assert (answer["option"], answer["by"]) == ("all", "answered in advance")
 
 
 def test_all_contradicts_another_answer_to_the_same_gate(cli: Cli) -> None:

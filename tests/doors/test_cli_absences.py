@@ -100,7 +100,7 @@ async def test_a_reply_without_a_file_is_reported_with_the_reason(tmp_path: Path
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"text": "No."}]})
     output = cli.run("build", "Make double() double", "--dry-run", "--headless", *seats).stdout
     assert "[bob] Its reply could not be read; asking again.\n" in output
-    reason = "No block of the reply says which file it is for."
+    reason = "No block in the reply names the file it is for."
     assert f"[bob] This reply does not count because no file could be read from it: {reason}\n" in output
     assert "vote" not in output
 

@@ -153,12 +153,12 @@ def test_a_gate_takes_its_default_without_a_terminal(cli: Cli) -> None:
 
 def test_a_gate_can_be_answered_in_advance(cli: Cli) -> None:
     output = cli.run(*knights(cli, 9), "--answer", "decide=myself").stdout
-    assert "Gate decide: myself (answered ahead)." in output
+    assert "Gate decide: myself (answered in advance)." in output
 
 
 def test_a_repeated_gate_can_be_answered_in_advance_by_its_number(cli: Cli) -> None:
     output = cli.run(*knights(cli, 9), "--answer", "decide=back", "--answer", "decide-2=myself").stdout
-    assert "Gate decide-2: myself (answered ahead)." in output
+    assert "Gate decide-2: myself (answered in advance)." in output
     seats = cli.script(a=debater("REST", "AGREE: a"), b=debater("REST", "AGREE: a"))
     cli.run("debate", "REST?", *seats, "--answer", "interjection-3=end")
     for unknown in ("interjection=end", "chose-2=a"):

@@ -131,9 +131,7 @@ def test_an_unreadable_review_is_not_reported_as_clean(cli: Cli) -> None:
     args = seats(cli, claude=reviewer(), gemini=reviewer(), gpt=odd)
     output = cli.run("review", *args, "--plain", "--strict", code=4).stdout
     assert "[gpt] Its reply could not be read; asking again.\n" in output
-    assert (
-        "This reply does not count because no finding could be read from it: A finding does not say what is" in output
-    )
+    assert "This reply does not count because no finding could be read from it: A finding has no description" in output
     assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in output
     assert "No seat found anything wrong" not in output
 
@@ -150,7 +148,7 @@ def test_an_unreadable_review_is_sent_back_once_with_the_reason(cli: Cli) -> Non
     write(cli.work, {"maths.py": AFTER})
     odd = {"round": "*blind", "text": with_json_block("Hm.", findings=[{"oddity": "half(0) crashes"}])}
     mended = reviewer(finding("half(0) divides by zero", CRASH))
-    sent_back = {**mended["turns"][0], "contains": "Say it in its field `wrong`"}
+    sent_back = {**mended["turns"][0], "contains": "Describe the problem in its field `wrong`"}
     args = seats(cli, claude={"turns": [sent_back, odd, mended["turns"][1]]}, gpt=reviewer())
     output = cli.run("review", *args, "--plain").stdout
     assert "Decision rejected: Not as it is: one fault was reproduced.\n" in output

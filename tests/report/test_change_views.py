@@ -54,11 +54,11 @@ def test_the_request_of_a_hunk_is_quoted() -> None:
 
 
 def test_a_refusal_without_a_file_is_only_its_reason() -> None:
-    nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not say which file it is for.")
+    nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not name the file it is for.")
     tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
-    assert render_step_result_lines(tried)[-1] == "  ada: A block does not say which file it is for."
+    assert render_step_result_lines(tried)[-1] == "  ada: A block does not name the file it is for."
     assert render_step_result_lines(MoveDrafted(refused=(nowhere,))) == [
-        "Refused: A block does not say which file it is for."
+        "Refused: A block does not name the file it is for."
     ]
 
 

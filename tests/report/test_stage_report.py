@@ -166,7 +166,7 @@ TOLD = (
     "Keep them",
     "Remove them",
     "Which way? option-1 (Keep them), by maria.",
-    "After the stage: continue (go on to the next stage), answered ahead.",
+    "After the stage: continue (go on to the next stage), answered in advance.",
     "The judge chose one candidate as the base and also asked for: - login",
     "claude, login from gpt",
     "Mind the phones",

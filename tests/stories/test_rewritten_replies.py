@@ -39,7 +39,7 @@ async def test_a_file_with_omitted_lines_is_requested_again_with_the_reason() ->
     assert move.verdict.parse is ParseStatus.REPAIRED
     assert parse_file_changes(move.text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
     (first, again) = harness.voices.calls
-    assert "Part of a.py is left out" in again.messages[-1].text
+    assert "Part of a.py is omitted" in again.messages[-1].text
     assert "as one fenced block" in first.messages[-1].text, "how files are written is told at once"
 
 

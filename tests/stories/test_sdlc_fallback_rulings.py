@@ -89,7 +89,7 @@ async def test_identical_files_of_all_seats_are_not_credited_to_one_seat(bench: 
     assert end.how == "same"
     assert await files_after_stage(bench, end) == same
     gate = (await bench.sessions.get(meeting.session)).gates["after-development"]
-    assert "It was written word for word the same by several seats." in gate.question
+    assert "It was written identically by several seats." in gate.question
 
 
 async def test_a_seat_that_writes_too_many_files_is_reported_in_a_short_notice(bench: Roundtable) -> None:

@@ -267,7 +267,10 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(around: Path, r
 def test_a_diff_that_creates_a_link_or_a_submodule_is_rejected(reply: str) -> None:
     with pytest.raises(UnreadableReply) as refused:
         parse_file_changes(reply)
-    assert refused.value.message == "The diff makes it a link or something else that is not a plain file."
+    assert (
+        refused.value.message
+        == "The diff turns it into a symbolic link or special file; only regular files are supported."
+    )
 
 
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])

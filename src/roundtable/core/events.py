@@ -107,7 +107,11 @@ class StopAsked(Fact, frozen=True, tag="stop.asked"):
     by: str = ""
 
 
-BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT, BY_ADVANCE_ANSWER = "headless default", "deadline default", "answered ahead"
+BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT, BY_ADVANCE_ANSWER = (
+    "headless default",
+    "deadline default",
+    "answered in advance",
+)
 """What `by` shows for a gate that nobody was asked about; `source` says the same to programs."""
 
 
@@ -214,7 +218,7 @@ class TurnDelayed(Fact, frozen=True, tag="turn.delayed"):
     @property
     def words(self) -> str:
         """The wait in words, to follow the name of a seat."""
-        return f"waits about {max(1, round(self.seconds))} s for its turn: {self.why}"
+        return f"is queued for about {max(1, round(self.seconds))} s: {self.why}"
 
 
 class CallFailed(Fact, frozen=True, tag="call.failed"):
@@ -411,7 +415,7 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
     """Decode one event; an unknown kind becomes `UnknownEvent`, a newer schema version is refused."""
     if version > SCHEMA_VERSION:
         raise RecordTooNew(
-            f"This record has version {version}, and this Roundtable reads up to {SCHEMA_VERSION}.",
+            f"This record has schema version {version}; this Roundtable reads versions up to {SCHEMA_VERSION}.",
             "Upgrade Roundtable to open it.",
         )
     if version < SCHEMA_VERSION:

@@ -48,25 +48,28 @@ class FaultKind(StrEnum):
 
 
 _POLICY: dict[FaultKind, tuple[bool, str]] = {
-    FaultKind.TIMEOUT: (False, "Give the seat more time with --timeout or limits.seat_timeout, or a faster voice."),
+    FaultKind.TIMEOUT: (False, "Give the seat more time with --timeout or limits.seat_timeout, or use a faster voice."),
     FaultKind.RATE_LIMITED: (True, "Wait a little, lower the endpoint's concurrency, or add a fallback voice."),
-    FaultKind.OVERLOADED: (True, "The provider is busy. Ask again later, or add a fallback voice."),
-    FaultKind.SERVER: (True, "The provider failed on its side. Ask again later, or add a fallback voice."),
-    FaultKind.UNAUTHORIZED: (False, "Check the key or log in again; `roundtable doctor --deep` asks every seat."),
-    FaultKind.QUOTA: (False, "The account has no credit left. Top it up or add a fallback voice."),
+    FaultKind.OVERLOADED: (True, "The provider is overloaded. Try again later, or add a fallback voice."),
+    FaultKind.SERVER: (True, "The provider had an internal error. Try again later, or add a fallback voice."),
+    FaultKind.UNAUTHORIZED: (
+        False,
+        "Check the API key or log in again. `roundtable doctor --deep` sends a test question to every seat.",
+    ),
+    FaultKind.QUOTA: (False, "The account has no credit left. Add credit, or add a fallback voice."),
     FaultKind.REFUSED: (False, "The model declined to answer. Rephrase the question or change the seat."),
-    FaultKind.CONTEXT_OVERFLOW: (False, "The prompt is larger than this model's window. Give less context."),
-    FaultKind.EMPTY: (True, "The model gave an empty answer. Ask again, or use another voice."),
+    FaultKind.CONTEXT_OVERFLOW: (False, "The prompt is larger than the model's context window. Give less context."),
+    FaultKind.EMPTY: (True, "The model returned an empty answer. Try again, or use another voice."),
     FaultKind.MALFORMED: (
         True,
-        "The answer was not in the expected form. Check the endpoint's dialect and URL.",
+        "The response was not in the expected format. Check the dialect and the URL of the endpoint.",
     ),
-    FaultKind.TRUNCATED: (True, "The answer was cut off. Raise the token limit or ask for less."),
-    FaultKind.UNREACHABLE: (True, "Nothing answered at that address. Start the server."),
-    FaultKind.CANCELLED: (False, "The turn was stopped on request."),
-    FaultKind.PERMISSION: (False, "The agent waits for a permission it cannot be given here."),
-    FaultKind.MISSING: (False, "The program, model or file is not there. `roundtable doctor` says what to install."),
-    FaultKind.CRASHED: (True, "The voice ended unexpectedly. Run with --debug for details."),
+    FaultKind.TRUNCATED: (True, "The answer was cut off. Raise the token limit, or ask for a shorter answer."),
+    FaultKind.UNREACHABLE: (True, "No server answered at this address. Start the server, or check the URL."),
+    FaultKind.CANCELLED: (False, "The call was cancelled on request."),
+    FaultKind.PERMISSION: (False, "The agent asked for a permission that cannot be granted in a meeting."),
+    FaultKind.MISSING: (False, "The program, model or file is missing. `roundtable doctor` shows what to install."),
+    FaultKind.CRASHED: (True, "The voice stopped unexpectedly. Run with --debug for details."),
 }
 
 

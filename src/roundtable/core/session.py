@@ -150,7 +150,7 @@ class RoundRecord(msgspec.Struct):
             return turn.missed.fault
         return Fault.of(
             FaultKind.TIMEOUT,
-            "It had not answered when the round closed.",
+            "The seat had not answered when the round closed.",
             help="Give rounds more time with limits.round_deadline.",
         )
 
@@ -205,7 +205,7 @@ class Session:
     def charter(self) -> Charter:
         """What was agreed when the session was opened."""
         if self.charter_or_none is None:
-            raise RecordError(f"Session {self.id} has no opening on record.")
+            raise RecordError(f"Session {self.id} has no opening event.")
         return self.charter_or_none
 
     @property
@@ -286,7 +286,7 @@ class Session:
                 chain = self.seat(turn.seat).voice_chain(judging=record.opened.turns.judging)
                 if turn.move is not None and turn.move.voice != chain[0]:
                     rounds.setdefault((turn.seat, turn.move.voice, chain), []).append(record.name)
-        unknown = Fault.of(FaultKind.MISSING, "it was not to be had.")
+        unknown = Fault.of(FaultKind.MISSING, "it was unavailable.")
 
         def cause(seat: str, voice: str) -> Fault:
             """The fault of this voice, at this seat or another: a run does not retry it after a permanent fault."""
@@ -320,7 +320,7 @@ class Session:
     def apply(self, recorded: Recorded) -> None:
         """Apply one more fact. Facts must come in order, without gaps."""
         if recorded.seq != self.seq + 1:
-            raise RecordError(f"Session {self.id}: fact {recorded.seq} came after {self.seq}.")
+            raise RecordError(f"Session {self.id}: event {recorded.seq} cannot follow event {self.seq}.")
         self.seq = recorded.seq
         self.updated_at = recorded.at
         self._apply_event(recorded.event, recorded)

@@ -30,9 +30,9 @@ STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "agreed": "was agreed on",
     "chosen": "was decided by the person",
     "run": "was decided by running it",
-    "same": "was written word for word the same by several seats",
-    "alone": "was written by one seat alone",
-    "ran": "ran as it should",
+    "same": "was written identically by several seats",
+    "alone": "was written by only one seat",
+    "ran": "ran successfully",
     "skipped": "was skipped",
     "failed": "ended without a result",
 }

@@ -19,8 +19,8 @@ _LONGEST_REQUESTED_PROOF = 1_500
 """Characters of a program that is accepted, and of one that is requested: a grammar cannot count much further."""
 MOST_CLAIMS = 3
 _SPELLINGS = {"py": "python", "python3": "python", "js": "javascript", "node": "javascript"}
-CLAIM_MEANING = "a disputed statement, in the words or by the id of the point, issue or cause it is about"
-PROOF_MEANING = "a program that exits with 0 if it is so and with 1 if it is not"
+CLAIM_MEANING = "a disputed statement: the wording or the id of the point, issue or cause that it is about"
+PROOF_MEANING = "a program that exits with 0 if the claim is true and with 1 if it is false"
 
 _FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 _TAGGED = re.compile(
@@ -36,7 +36,7 @@ def proof_schema_fields() -> dict[str, Schema]:
             f"{PROOF_MEANING}, run at the root of a copy of the project; empty if there is none",
             _LONGEST_REQUESTED_PROOF,
         ),
-        "language": choice_schema("what it is written in", PROOF_LANGUAGES),
+        "language": choice_schema("the programming language of the proof", PROOF_LANGUAGES),
     }
 
 

@@ -24,23 +24,26 @@ _NO_CAUSE = frozenset(
 _LONGEST_KEY = 80
 
 _FILE_SCHEMA = text_schema("a file you need to see, such as src/a.py:10-50", 200)
-_CHECK_SCHEMA = text_schema("a check you want run", 200)
+_CHECK_SCHEMA = text_schema("a check to run", 200)
 
 
 def _diagnosis_schema(expect: Expect) -> Schema:
     fact = object_schema(
-        {"text": text_schema("what you saw"), "source": text_schema("where, such as src/a.py:10", 160)}
+        {
+            "text": text_schema("what you observed"),
+            "source": text_schema("where you observed it, such as src/a.py:10", 160),
+        }
     )
     return prose_first_schema(
         {
             "confidence_score": score_schema("how sure you are of the cause"),
             "root_cause_key": text_schema(f"the cause in two to five plain words, {_KEY_FORM}", _LONGEST_KEY),
             "evidence": list_schema(fact, most=4),
-            "rules_out": list_schema(text_schema("a cause that this excludes, and why"), most=4),
-            "confirms": list_schema(text_schema("an earlier finding that this confirms"), most=4),
+            "rules_out": list_schema(text_schema("a cause that the evidence rules out, and why"), most=4),
+            "confirms": list_schema(text_schema("an earlier finding that the evidence confirms"), most=4),
             "file_requests": list_schema(_FILE_SCHEMA),
             "checks": list_schema(_CHECK_SCHEMA, most=3),
-            "next_test": text_schema("the one test that would tell most"),
+            "next_test": text_schema("the next test that would be most informative"),
             "claims": claims_schema(),
         }
     )
@@ -66,7 +69,7 @@ def _read_diagnosis(block: JsonFields, expect: Expect) -> Verdict | None:
 def _triage_schema(expect: Expect) -> Schema:
     return prose_first_schema(
         {
-            "suspects": list_schema(text_schema("a part or change that may be at fault", 160), most=4, least=1),
+            "suspects": list_schema(text_schema("a component or change that may be the cause", 160), most=4, least=1),
             "file_requests": list_schema(_FILE_SCHEMA, most=4),
             "checks": list_schema(_CHECK_SCHEMA, most=2),
         },

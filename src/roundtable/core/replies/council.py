@@ -48,17 +48,15 @@ def _read_position(block: JsonFields, expect: Expect) -> Verdict | None:
 
 def _reconsider_schema(expect: Expect) -> Schema:
     cited = object_schema(
-        {"text": text_schema("a fact that decided it"), "source": text_schema("where it can be looked up", 160)}
+        {"text": text_schema("a fact that decided your position"), "source": text_schema("the source of the fact", 160)}
     )
     return prose_first_schema(
         {
-            "stand": choice_schema("the proposal you now hold", expect.choices),
-            "position": text_schema(
-                f"your answer in one line, needed if you stand for {NEW_PROPOSAL}, else empty", 160
-            ),
+            "stand": choice_schema("the proposal you now support", expect.choices),
+            "position": text_schema(f"your answer in one line if `stand` is {NEW_PROPOSAL}, otherwise empty", 160),
             "error": text_schema("the error in your earlier answer, empty if there was none"),
             "evidence": list_schema(cited, most=4),
-            "prediction": text_schema("what will be seen, and by when, if you are right; empty if nothing will", 200),
+            "prediction": text_schema("what can be observed, and by when, if you are right; empty if nothing can", 200),
             "confidence": score_schema(_CONFIDENCE_MEANING),
             "claims": claims_schema(),
         }
@@ -88,7 +86,9 @@ def _ratings_schema(expect: Expect) -> Schema:
         {
             "ratings": object_schema(
                 {
-                    choice: choice_schema("the same as your own, acceptable to you, or opposed", RATING_WORDS)
+                    choice: choice_schema(
+                        "same as your own proposal, acceptable to you, or opposed by you", RATING_WORDS
+                    )
                     for choice in expect.choices
                 }
             )

@@ -26,7 +26,7 @@ _REFUSED_AGREEMENT = re.compile(
 _NEGATION = re.compile(r"n[o']t\b|n’t\b|\bnever\b|\bcannot\b", re.IGNORECASE)
 
 
-_PREDICTION_MEANING = "if you object, what will be seen, and by when, if you are right"
+_PREDICTION_MEANING = "if you object: what can be observed, and by when, if you are right"
 
 
 class _Statements(msgspec.Struct, frozen=True):
@@ -42,13 +42,13 @@ def _debate_schema(expect: Expect) -> Schema:
     return prose_first_schema(
         {
             "agree": list_schema(choice_schema("the seat whose proposal you endorse", expect.choices), most=1),
-            "object": list_schema(text_schema("a reason against what is on the table"), most=3),
+            "object": list_schema(text_schema("an objection to the current proposals"), most=3),
             "add": list_schema(
                 text_schema("a point that nobody has made, or the id of one you share, such as P1"), most=3
             ),
             "prediction": text_schema(_PREDICTION_MEANING, 200),
             "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200), most=4),
-            "checks": list_schema(text_schema("a check you want run", 200), most=2),
+            "checks": list_schema(text_schema("a check to run", 200), most=2),
             "claims": claims_schema(),
         }
     )
@@ -57,14 +57,14 @@ def _debate_schema(expect: Expect) -> Schema:
 def _debate_tag_format(expect: Expect) -> str:
     seats = f", one of: {' | '.join(expect.choices)}" if expect.choices else ""
     return (
-        "Write your answer in prose. Then state where you stand, each on a line of its own, "
-        "using only the lines that are true for you:\n\n"
+        "Write your answer in prose. Then state your position, each statement on its own line. "
+        "Use only the lines that apply:\n\n"
         f"AGREE: <the seat whose proposal you endorse{seats}>\n"
         "OBJECT: <your reason against it>\n"
         "ADD: <a point that nobody has made, or the id of one you share, such as P1>\n"
         f"PREDICT: <{_PREDICTION_MEANING}>\n"
         "FILE: <a file you need to see, such as src/a.py:10-50>\n"
-        "CHECK: <a check you want run>\n"
+        "CHECK: <a check to run>\n"
         f"PROVE: <{CLAIM_MEANING}; below it, in a fence of its own, {PROOF_MEANING}>"
     )
 

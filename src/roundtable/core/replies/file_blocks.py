@@ -260,7 +260,9 @@ def _apply_name_blocks(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> I
 
 
 def _name_only_error(named: NamedFile) -> UnreadableReply:
-    return UnreadableReply(f"The block of {named.path} holds only its name. Write the whole file into the block.")
+    return UnreadableReply(
+        f"The block of {named.path} contains only the file's name. Write the complete file into the block."
+    )
 
 
 def _find_block_end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:

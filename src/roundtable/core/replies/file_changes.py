@@ -49,7 +49,7 @@ _DELETE = re.compile(rf"{_LINE_LEAD}(DELETE|REMOVE){_FILE}{_PATH}{_FOR}", re.I)
 _RENAME = re.compile(rf"{_LINE_LEAD}(RENAME|MOVE){_FILE}{_PATH}[ \t]+(?:->|=>|→|to)[ \t]+{_PATH}{_FOR}", re.I)
 
 _EXAMPLE_FOLDER = "path/to/"
-_PLACEHOLDER = "the whole new file, every line of it"
+_PLACEHOLDER = "the complete new file, every line of it"
 
 _OPENING = re.compile(r"[ \t]*(?:(?:#|//|--|;|%|/\*|<!--|\{/\*|\(|\[)[ \t]*)*")
 _OPENING_IN_PROSE = re.compile(r"[ \t]*(?:(?:<!--|\{/\*|\(|\[)[ \t]*)*")
@@ -98,17 +98,19 @@ def _operations(text: str) -> list[Operation]:
     diff = text.lstrip()
     found = parse_git_diff_reply(diff) if diff.startswith("diff --git ") else list(_operations_in_reply(text))
     if not found:
-        raise UnreadableReply("No block of the reply says which file it is for.")
+        raise UnreadableReply("No block in the reply names the file it is for.")
     for operation in found:
         if operation.path.startswith(_EXAMPLE_FOLDER):
-            raise UnreadableReply(f"{operation.path} is the placeholder of the example. Name the real file.")
+            raise UnreadableReply(
+                f"{operation.path} is the placeholder path of the example. Use the real path of the file."
+            )
     return list(dict.fromkeys(found))
 
 
 def _operations_in_reply(text: str) -> Iterator[Operation]:
     reply = split_reply_into_blocks(text)
     if any(_EDIT_MARK_LINE.match(line) for line in reply.prose):
-        raise UnreadableReply("A search-and-replace block is outside of a fence. Put each one into a fenced block.")
+        raise UnreadableReply("A search-and-replace edit is outside a fenced block. Put each one into a fenced block.")
     loose = "\n".join(reply.prose)
     if at := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
         yield from parse_git_diff_reply(loose[at.start() :].rstrip("\n") + "\n")
@@ -131,7 +133,9 @@ def _operations_in_reply(text: str) -> Iterator[Operation]:
     if any(block.text.strip() or block.by_sentence for block in code) or (
         nameless and len(nameless) == len(reply.blocks)
     ):
-        raise UnreadableReply("A block does not say which file it is for. Write the file's path on the line above it.")
+        raise UnreadableReply(
+            "A block does not name the file it is for. Write the file's path on the line above the block."
+        )
 
 
 def _names_its_files(block: FencedBlock) -> bool:
@@ -177,7 +181,7 @@ def _operations_in_block(block: FencedBlock) -> Iterator[Operation]:
         _reject_elisions(text, named.path)
         if block.language in ("diff", "patch"):
             raise UnreadableReply(
-                f"The diff of {named.path} has no line numbers. Send the whole file, or search and replace."
+                f"The diff of {named.path} has no line numbers. Send the complete file, or a search-and-replace block."
             )
         if named.symbol:
             yield PutSymbol(named.path, named.symbol, text, asked_by=named.asked_by)
@@ -227,13 +231,13 @@ def _reject_elisions(text: str, path: str) -> None:
 
 
 def _unclear_edit_error(path: str, line: str) -> UnreadableReply:
-    return UnreadableReply(f"The search-and-replace blocks of {path} are ambiguous at the line {line[:60]!r}.")
+    return UnreadableReply(f"The search-and-replace blocks of {path} are malformed at the line {line[:60]!r}.")
 
 
 def _elision_error(path: str) -> UnreadableReply:
     return UnreadableReply(
-        f"Part of {path} is left out with a remark such as `… rest unchanged`. "
-        "Write every line, or use search and replace for a part."
+        f"Part of {path} is omitted with a comment such as `… rest unchanged`. "
+        "Write every line, or use a search-and-replace block."
     )
 
 
@@ -269,7 +273,7 @@ def _name_only_block(reply: str, path: str) -> str:
 def _parts_instructions(expect: Expect) -> str:
     return f"""{_whole_file_instructions(expect)}
 
-Of a file of more than 300 lines, write the changed parts alone. Copy the old lines exactly:
+For a file of more than 300 lines, write only the changed parts. Copy the old lines exactly:
 
 ```python path={_EXAMPLE_FOLDER}file.py
 <<<<<<< SEARCH
@@ -283,17 +287,17 @@ new lines
 def _whole_file_instructions(expect: Expect) -> str:
     path = expect.choices[0] if expect.choices else f"{_EXAMPLE_FOLDER}file.py"
     only = f"You may change only: {', '.join(expect.choices)}.\n\n" if expect.choices else ""
-    return f"""{only}Write each file that you change or add as one fenced block, whole, every line of it. \
+    return f"""{only}Write each file that you change or add as one fenced block with every line of the file. \
 The line that opens the block names the path:
 
 ```python path={path}
 {_PLACEHOLDER}
 ```
 
-Close each block before the next. Never leave lines out with a remark such as "rest unchanged".
-Only where the task calls for it: a line outside of the blocks such as `DELETE {path}` deletes a file, and \
-`RENAME {path} -> {_EXAMPLE_FOLDER}other.py` gives it another name.
-Around a file with ``` in it, use four backticks."""
+Close each block before the next. Never leave lines out with a comment such as "rest unchanged".
+Only if the task requires it: a line outside the blocks such as `DELETE {path}` deletes a file, and \
+`RENAME {path} -> {_EXAMPLE_FOLDER}other.py` renames it.
+Use four backticks around a file that contains ```."""
 
 
 def _is_elision_line(line: str, path: str = "") -> bool:

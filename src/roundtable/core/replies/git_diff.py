@@ -69,13 +69,15 @@ def _read_head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
         at += 1
     if not seen:
         if not path:
-            raise UnreadableReply("A diff does not say which file it changes.")
+            raise UnreadableReply("A diff does not name the file it changes.")
         return _Head(path, path), at
     old, new = _file_names(seen)
     mode = seen.get("new mode", seen.get("new file mode", ""))
     modes = (*(seen.get(key, "") for key in _MODE_KEYS), seen.get("index", "").partition(" ")[2])
     if any(mode and mode not in _PLAIN_FILE_MODES for mode in modes):
-        raise UnreadableReply(f"The diff makes {new or old} a link or something else that is not a plain file.")
+        raise UnreadableReply(
+            f"The diff turns {new or old} into a symbolic link or special file; only regular files are supported."
+        )
     created = "new file mode" in seen or seen.get("---") == _NO_FILE
     deleted = "deleted file mode" in seen or seen.get("+++") == _NO_FILE
     return _Head(old, new, created, deleted, "copy to" in seen, mode), at
@@ -83,13 +85,13 @@ def _read_head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
 
 def _note_header_line(line: str, seen: dict[str, str]) -> None:
     if line.startswith(("GIT binary patch", "Binary files ")):
-        raise UnreadableReply("The diff changes a file that is not text.")
+        raise UnreadableReply("The diff changes a binary file; only text files are supported.")
     for key in _HEADER_KEYS:
         if line.startswith(f"{key} "):
             seen[key] = line[len(key) + 1 :]
             return
     if line.strip():
-        raise UnreadableReply(f"The diff has a line outside of any hunk: {line[:80]!r}.")
+        raise UnreadableReply(f"The diff has an unexpected line outside a hunk: {line[:80]!r}.")
 
 
 def _file_names(seen: dict[str, str]) -> tuple[str, str]:
@@ -108,7 +110,7 @@ def _split_equal_names(pair: str) -> tuple[str, str]:
     half = len(pair) // 2
     old, new = strip_git_prefix(_unquote_name(pair[:half])), strip_git_prefix(_unquote_name(pair[half + 1 :]))
     if not old or old != new:
-        raise UnreadableReply("A diff does not say which file it changes.")
+        raise UnreadableReply("A diff does not name the file it changes.")
     return old, new
 
 
@@ -155,7 +157,7 @@ def _read_hunk(lines: list[str], at: int, first: int, counts: tuple[int, int]) -
     while at < len(lines) and (len(old) < counts[0] or len(new) < counts[1]):
         at = _read_hunk_line(lines, at, old, new)
     if (len(old), len(new)) != counts:
-        raise UnreadableReply("A hunk of the diff does not have as many lines as its header says.")
+        raise UnreadableReply("A hunk of the diff has a different number of lines than its header states.")
     if at < len(lines) and lines[at].startswith(_NO_NEWLINE):
         at = _read_hunk_line(lines, at, old, new)
     return EditBlock("".join(old), "".join(new), first), at
@@ -174,7 +176,9 @@ def _read_hunk_line(lines: list[str], at: int, old: list[str], new: list[str]) -
     elif mark == "+":
         new.append(f"{rest}\n")
     else:
-        raise UnreadableReply(f"A hunk of the diff has a line that is neither old nor new: {lines[at][:80]!r}.")
+        raise UnreadableReply(
+            f"A line in a hunk of the diff does not start with a space, `-` or `+`: {lines[at][:80]!r}."
+        )
     return at + 1
 
 
@@ -186,7 +190,9 @@ def _remove_final_newline(mark: str, old: list[str], new: list[str]) -> None:
 
 def _file_operations(head: _Head, blocks: list[EditBlock], asked_by: str) -> Iterator[Operation]:
     if head.copied:
-        raise UnreadableReply(f"The diff copies {head.old}. Send the new file as a whole instead.")
+        raise UnreadableReply(
+            f"The diff copies {head.old}. Copies are not supported; send the complete new file instead."
+        )
     if head.deleted:
         gone = "".join(block.search for block in blocks)
         yield DeleteFile(head.old, compute_digest(gone.encode()) if blocks else "", asked_by)

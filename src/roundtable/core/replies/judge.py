@@ -69,7 +69,7 @@ def _build_judge_codec(
     """A judge codec: the same rulings with different parts."""
 
     def schema(expect: Expect) -> Schema:
-        options = list_schema(text_schema("what is still to be discussed, if it is DISCUSS"))
+        options = list_schema(text_schema("if the ruling is DISCUSS, a point that is still open"))
         return prose_first_schema(
             {"ruling": choice_schema("your ruling", _RULINGS), **meanings(expect), "options": options}
         )
@@ -101,7 +101,7 @@ def _build_judge_codec(
         consensus = " ".join(_label_format(label, parts[label.lower()]) for label in labels) or "<what was agreed>"
         return (
             "Give your reasons in prose. Then end with exactly one of these two, at the start of a line:\n\n"
-            f"CONSENSUS: {consensus}\nDISCUSS: <what is still to be discussed, one option per line>"
+            f"CONSENSUS: {consensus}\nDISCUSS: <what is still open, one option per line>"
         )
 
     required = ("ruling", *(label.lower() for label in labels or ("summary",)))
@@ -137,16 +137,20 @@ JUDGE_DISCUSSION_CODEC = _build_judge_codec(
     "judge-discussion",
     (),
     _fill_discussion,
-    lambda expect: {"summary": text_schema("what was agreed, if it is CONSENSUS, in full", 3 * expect.tokens or 600)},
+    lambda expect: {
+        "summary": text_schema(
+            "if the ruling is CONSENSUS, the complete text of what was agreed", 3 * expect.tokens or 600
+        )
+    },
 )
 JUDGE_MERGE_CODEC = _build_judge_codec(
     "judge-merge",
     ("BASE", "INCORPORATE", "MUST_FIX"),
     _fill_merge,
     lambda expect: {
-        "base": choice_schema("whose work is the base", expect.choices),
-        "incorporate": list_schema(text_schema("what to take over from whom")),
-        "must_fix": list_schema(text_schema("what must be mended")),
+        "base": choice_schema("the candidate whose work is the base", expect.choices),
+        "incorporate": list_schema(text_schema("what to take from which candidate")),
+        "must_fix": list_schema(text_schema("what must be fixed")),
     },
 )
 JUDGE_REVIEW_CODEC = _build_judge_codec(
@@ -154,9 +158,9 @@ JUDGE_REVIEW_CODEC = _build_judge_codec(
     ("CRITICAL", "WARNINGS", "CONFIRMED_CLEAN"),
     _fill_review,
     lambda expect: {
-        "critical": list_schema(text_schema("a defect that must be mended")),
+        "critical": list_schema(text_schema("a defect that must be fixed")),
         "warnings": list_schema(text_schema("a weakness")),
-        "confirmed_clean": list_schema(text_schema("what was looked at and is sound")),
+        "confirmed_clean": list_schema(text_schema("what you checked and found correct")),
     },
 )
 

@@ -24,23 +24,23 @@ def _schema(expect: Expect) -> Schema:
     issue = object_schema(
         {
             "text": text_schema("an open point"),
-            "blocking": boolean_schema("whether it must be settled before a decision"),
+            "blocking": boolean_schema("whether it must be resolved before a decision"),
         },
     )
     return prose_first_schema(
         {
-            "proposal": choice_schema("what should be done, in one line that could stand alone", expect.choices, 200),
+            "proposal": choice_schema("what should be done, in one self-contained line", expect.choices, 200),
             "consensus_score": score_schema(
-                "how far you agree as things stand: 0-5 fundamental objections, 6-8 open points, 9-10 full agreement"
+                "how far you agree now: 0-5 fundamental objections, 6-8 open points, 9-10 full agreement"
             ),
             "agrees_with": list_schema(
-                text_schema("a point you agree with; of those listed above, only its id, such as P2")
+                text_schema("a point you agree with; for a listed point, only its id, such as P2")
             ),
             "pending_issues": list_schema(issue),
-            "prediction": text_schema("what will be seen, and by when, if you are right; empty if nothing will", 200),
+            "prediction": text_schema("what can be observed, and by when, if you are right; empty if nothing can", 200),
             "scope": list_schema(text_schema("a path this would change", 200), most=20),
             "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200)),
-            "checks": list_schema(text_schema("a check you want run", 200)),
+            "checks": list_schema(text_schema("a check to run", 200)),
             "claims": claims_schema(),
         }
     )

@@ -22,8 +22,8 @@ _LOCATION_KEYS = ("place", "location", "file", "path")
 def _findings_schema(expect: Expect) -> Schema:
     finding = object_schema(
         {
-            "place": text_schema("where, such as src/a.py:10 or src/a.py:10-14", 200),
-            "severity": choice_schema("how bad it is", SEVERITIES),
+            "place": text_schema("the location, such as src/a.py:10 or src/a.py:10-14", 200),
+            "severity": choice_schema("the severity", SEVERITIES),
             "wrong": text_schema("what is wrong, in one sentence"),
             **proof_schema_fields(),
         }
@@ -55,7 +55,7 @@ def _read_finding(entry: JsonFields) -> Issue | None:
     text = next((words for value in given if (words := fields.read_line_field(value))), "")
     if not text:
         raise UnreadableReply(
-            "A finding does not say what is wrong. Say it in its field `wrong`, or leave the list empty if nothing is."
+            "A finding has no description. Describe the problem in its field `wrong`, or send an empty list."
         )
     if not fields.has_reply_content(text):
         return None
@@ -72,7 +72,12 @@ def _read_location(entry: JsonFields) -> str:
 
 
 def _proofs_schema(expect: Expect) -> Schema:
-    proof = object_schema({"finding": choice_schema("the finding it decides", expect.choices), **proof_schema_fields()})
+    proof = object_schema(
+        {
+            "finding": choice_schema("the finding that the program proves or refutes", expect.choices),
+            **proof_schema_fields(),
+        }
+    )
     return prose_first_schema({"proofs": list_schema(proof, most=_MOST_ENTRIES)}, limit=1000)
 
 
@@ -85,7 +90,7 @@ def _read_proofs(block: JsonFields, expect: Expect) -> Verdict:
     found = tuple(claim for claim in known if claim.text)
     if not found and any(map(_offers_proof, fields.read_list_field(block["proofs"]))):
         raise UnreadableReply(
-            "No proof of yours is a whole program under `proof` for a finding of the list under `finding`. "
+            "None of your proofs has a listed finding in `finding` and a complete program in `proof`. "
             f"The list: {', '.join(expect.choices)}."
         )
     return Verdict(claims=found)

@@ -22,11 +22,12 @@ _STANCES = {"yes": Stance.SUPPORT, "no": Stance.OPPOSE, "depends": Stance.AMEND,
 
 def _schema(expect: Expect) -> Schema:
     risk = object_schema(
-        {"text": text_schema("what may go wrong"), "blocking": boolean_schema("whether it must be settled first")}
+        {
+            "text": text_schema("what may go wrong"),
+            "blocking": boolean_schema("whether it must be resolved before going ahead"),
+        }
     )
-    outright = choice_schema(
-        "your answer to the question itself, open if it cannot be answered with yes or no", (*_STANCES,)
-    )
+    outright = choice_schema("your direct answer to the question; open if it is not a yes-or-no question", (*_STANCES,))
     return prose_first_schema(
         {
             "recommendation": choice_schema("what you recommend, in one line", expect.choices),

@@ -75,7 +75,7 @@ def _ranking_format(expect: Expect) -> str:
 def _approval_schema(expect: Expect) -> Schema:
     return prose_first_schema(
         {
-            "approval": choice_schema("your review", [name.lower() for name in _APPROVALS]),
+            "approval": choice_schema("your verdict on the change", [name.lower() for name in _APPROVALS]),
             "reasons": list_schema(text_schema("a reason; for request_changes, what must change")),
         }
     )

@@ -18,11 +18,8 @@ def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
     bounds: list[tuple[str, float, float | None]] = [
         ("rounds", rounds, limits.rounds),
         ("budget_tokens", session.spent.tokens, limits.budget_tokens),
-        (
-            "budget_usd",
-            cost,
-            limits.budget_usd if cost else None,
-        ),  # a budget of 0 still allows voices that cost nothing
+        # A budget of 0 still allows voices that cost nothing.
+        ("budget_usd", cost, limits.budget_usd if cost else None),
     ]
     for name, spent, allowed in bounds:
         if allowed is not None and spent >= allowed:

@@ -41,7 +41,7 @@ Texts = Mapping[Digest, str]
 
 
 def _quote_seat_answers(name: str, answers: str | Sequence[str]) -> str:
-    """Words of seats, fenced: a text in one fence, or each item in its own fence under its name."""
+    """Text of seats in fences: one text in one fence, or each item in its own fence under its name."""
     if isinstance(answers, str):
         return fence_untrusted_text("answer", name, answers) if answers else ""
     items = (item.partition(":") if ":" in item else ("", "", item) for item in answers)
@@ -52,7 +52,7 @@ def _quote_seat_answers(name: str, answers: str | Sequence[str]) -> str:
 
 
 def _render_agreed_points(points: Sequence[str]) -> str:
-    """The beginning of a turn: points that are settled."""
+    """The points that are settled, as the beginning of a turn."""
     agreed = fence_untrusted_text("answer", "agreed points", "\n".join(f"- {point}" for point in points))
     return f"Already agreed; do not argue these again:\n{agreed}"
 
@@ -73,8 +73,7 @@ def _render_memory(entries: Sequence[RecalledEntry]) -> str:
 
 
 def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
-    """The result of a step as a seat sees it. Files are shown as context; here is what was refused, and what checks
-    said.
+    """The result of a step as a seat sees it: refused requests and the output of checks; files are shown as context.
 
     Proofs are shown without the seat that wrote them, since their result does not depend on it. Each seat sees the
     trial of its own candidate; a judge sees none, because it must not learn which candidate is its own.

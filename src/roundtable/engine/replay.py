@@ -28,7 +28,7 @@ class NotOnRecord(Exception):
 async def replay_recorded_asks(
     session: Session, hold: Callable[[Table], Awaitable[Decision]], without: Collection[str]
 ) -> Decision:
-    """The decision of the meeting's own rules on the record without these seats, or NotOnRecord."""
+    """The decision that the meeting's own rules make from the record without these seats; may raise NotOnRecord."""
     table = ReplayTable(session, without)
     return await table.check_decrees(await hold(table))
 
@@ -65,7 +65,7 @@ class ReplayTable:
         return self._labels
 
     async def may_open(self, round: str) -> bool:
-        """Whether the limits allowed this round then; whether it is on record turns out when it is asked."""
+        """Whether the limits allowed this round in the original meeting; `ask` finds out whether it was held."""
         return round in self._session.rounds or round not in self._session.limit_stops
 
     async def ask(
@@ -108,7 +108,7 @@ class ReplayTable:
         return record.result(record.closed)
 
     def _with_current_choices(self, move: Move, recorded: Sequence[str], current: Sequence[str]) -> Move:
-        """A move with the choices of the replay, or NotOnRecord if it supported a proposal that no longer exists."""
+        """A move with the choices of the replay; raises NotOnRecord if its proposal no longer exists."""
         verdict = move.verdict
         successor = {choice: self._successor(choice, current) for choice in recorded}
         if verdict.target and not successor.get(verdict.target):
@@ -124,7 +124,7 @@ class ReplayTable:
         return msgspec.structs.replace(move, verdict=replayed)
 
     def _successor(self, choice: str, current: Sequence[str]) -> str:
-        """The current name of a recorded choice, empty if it is gone."""
+        """The current name of a recorded choice; empty if it no longer exists."""
         return next((name for name in (choice, *self._coauthors.get(choice, ())) if name in current), "")
 
     def _quorum(self, record: RoundRecord) -> Quorum:

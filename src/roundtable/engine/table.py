@@ -148,7 +148,7 @@ class RecordedTable:
                 return names[shift:] + names[:shift]
 
     async def _run_round(self, record: RoundRecord) -> RoundClosed:
-        """Let every seat that has not answered yet answer, then close the round."""
+        """Ask every seat that has not answered yet, then close the round."""
         how: RoundEnding = "all"
         await self._boundary()
         limits, turns = record.opened.limits, record.opened.turns
@@ -371,7 +371,7 @@ def _earliest_heard(record: RoundRecord) -> int:
 
 
 def _is_same_effect(recorded: Effect, effect: Effect) -> bool:
-    """Whether a step is what was recorded, apart from texts for people, which another version may word differently."""
+    """Whether a step equals the recorded one; texts for people are ignored, because another version may change them."""
     match recorded, effect:
         case EndStage(end=before), EndStage(end=now):
             return (before.stage, before.attempt) == (now.stage, now.attempt)

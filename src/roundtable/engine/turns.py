@@ -31,7 +31,7 @@ CallPurpose = Literal["answer", "retry", "repair", "fallback", "again"]
 
 MAX_RETRY_DELAY = 30.0
 PERMANENT_FAULTS = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
-"""Faults that will not be gone in the next round of this run."""
+"""Faults that last for the whole run."""
 
 MIN_CACHED_PROMPT_BYTES = 4096
 """Providers do not cache prompts shorter than this."""
@@ -48,13 +48,13 @@ class _CallResult(msgspec.Struct):
 
 
 class _TimeShare(msgspec.Struct, frozen=True):
-    """The share of one voice in a seat's time, which so many `voices` divide."""
+    """The share of one voice in a seat's time, which is divided by the number of `voices`."""
 
     time: PausableTimeout
     voices: int
 
     def left(self) -> float:
-        """Its even share of the seconds that are left now."""
+        """The even share of the seconds that are left now."""
         return self.time.seconds_left() / self.voices
 
 
@@ -127,7 +127,7 @@ class TurnTaker:
         return [voice for voice in self._all_voices if voice not in self._failed_voices] or self._all_voices
 
     async def _on_interruption(self) -> None:
-        """Our run ends in the middle of the turn: record the text so far. A cancelled session does not ask again."""
+        """Record the text so far, because the process stops; a cancelled session does not ask again."""
         if self._recorder.session.cancel is not None:
             await self._give_up(Fault.of(FaultKind.CANCELLED, "The session was cancelled."))
         elif self._round.closed is not None:
@@ -197,7 +197,7 @@ class TurnTaker:
             return None
         tries = self._limits.retries - self._retries_left
         delay = min(MAX_RETRY_DELAY, self._limits.retry_delay * 2**tries) * random.uniform(0.5, 1.0)
-        if fault.retry_after:  # not all seats at the same moment
+        if fault.retry_after:  # random, so that seats do not retry at the same moment
             delay = max(delay, fault.retry_after * random.uniform(1.0, 1.1))
         return delay if delay < seconds_left else None
 
@@ -237,7 +237,7 @@ class TurnTaker:
                             self._publish(asked, words.feed(speech.feed(piece)))
                         else:
                             end = piece
-            if isinstance(end, Reply):  # what waits in a broken stream may be half a secret, and stays unsaid
+            if isinstance(end, Reply):  # after a break, the rest may be half a secret
                 self._publish(asked, words.finish())
         except TimeoutError:
             if not silence.expired():
@@ -301,7 +301,7 @@ class TurnTaker:
         return asked, request
 
     async def _open_worktree(self, voice: Voice) -> AgentWorktree | Fault:
-        """A worktree for a voice that edits files, where the round allows it and there is one."""
+        """A worktree for a voice that edits files; empty if the round or the workspace has none."""
         if self._worktrees is None or not (voice.edits and self._round.opened.turns.at_bench):
             return AgentWorktree()
         return await self._worktrees.open(self._recorder.session.id, f"{self._round.name}/{self._seat.name}")

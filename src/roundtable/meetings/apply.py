@@ -2,7 +2,7 @@
 
 1. The lead writes a plan; the person decides whether to continue.
 2. The lead writes the change, which is run in a sandbox. If it fails, the lead sees why and fixes it. If only a test
-   that proves it is missing, the lead is asked for that test alone.
+   that proves the change is missing, the lead is asked for that test alone.
 3. The change is carried out like every change: shown, approved, rehearsed, written.
 
 The draft of a build that was not approved yet needs neither plan nor rounds: it is carried out as it is.
@@ -41,10 +41,9 @@ WRITE = PlannedRound("write", WHOLE_FILES_CODEC, Turns(visibility="own", at_benc
 
 
 class ApplySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`mends` and `repairs` are how often a failing change is fixed; the other settings are filled in, those from `of`
-    on
+    """How often a failing change is fixed, and settings that are filled in when the meeting is opened.
 
-    from the session whose decision is carried out.
+    Those from `of` on come from the session whose decision is carried out.
     """
 
     mends: RetryCount = 1

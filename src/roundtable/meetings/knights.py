@@ -4,8 +4,8 @@
    ten, the points agreed with and the open issues.
 2. After every round its scores decide: consensus means that all reach the threshold and no blocking issue is open; in
    the first round the proposals must also be the same. Before the last rounds the person is warned and may stop.
-3. At the end the person chooses: apply, do it myself, later, send them back, choose one proposal, reject. Code
-   presides, no seat does; and nothing is carried out without a yes.
+3. At the end the person chooses: apply, do it myself, later, continue the discussion, choose one proposal,
+   reject. No seat presides, and nothing is carried out without the person's yes.
 """
 
 from __future__ import annotations

@@ -15,9 +15,10 @@ RetryCount = Annotated[int, msgspec.Meta(ge=0, le=3)]
 
 
 ShownContent = Literal["files", "part", "found", "answers", "printed"]
-"""What a prompt shows besides its template: the files of the project as far as they fit, one part of them, the findings
+"""What a prompt shows in addition to its template.
 
-of all parts, all answers of the round before, or the output of programs.
+These are the files of the project as far as they fit, one part of them, the findings of all parts, all answers of the
+previous round, or the output of programs.
 """
 
 

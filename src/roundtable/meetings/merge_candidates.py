@@ -43,7 +43,7 @@ _WORD = re.compile(r"[\w$./:#-]+")
 
 
 class RefineRequest(msgspec.Struct, frozen=True):
-    """How to ask the author of the base for what cannot be spliced; `prompt` makes the prompt for the spliced draft."""
+    """The request to the author of the base for parts that cannot be spliced; `prompt` renders it for a draft."""
 
     round: str
     prompt: Callable[[DraftsSynthesised], Awaitable[Prompt]]
@@ -52,10 +52,9 @@ class RefineRequest(msgspec.Struct, frozen=True):
 
 
 class SpliceOutcome(msgspec.Struct, frozen=True):
-    """The result of splicing. `broke` says what the result failed that the base had passed, so that the base is used
-    alone.
+    """The result of splicing; `unfulfilled` are the directives that were not carried out.
 
-    `undone` are the directives that were not carried out.
+    With a `failure`, the result failed a check that the base had passed, so the base is used alone.
     """
 
     draft: Digest
@@ -78,12 +77,11 @@ async def splice_candidates_with_refine_round(
     drafts: Mapping[str, Digest],
     directives: JudgeDirectives,
     refining: RefineRequest,
-    tried: TryCandidates,
+    trial: TryCandidates,
 ) -> SpliceOutcome:
-    """Splice what is wanted into the base; ask its author once for the rest. A result that breaks anything is
-    discarded.
+    """Splice the requested parts into the base, and ask its author once for the rest; discard a result that fails.
 
-    `tried` is how the candidates were run: the result has to pass everything that the base passed.
+    `trial` is the effect that ran the candidates: the result has to pass everything that the base passed.
     """
     effect = SynthesiseDrafts(base.seat, dict(drafts), directives.incorporate, directives.must_fix)
     synthesis = await do_step_or_end_meeting(table, f"{stage}/synthesise", effect, DraftsSynthesised)
@@ -93,7 +91,7 @@ async def splice_candidates_with_refine_round(
         draft, undone = (refined, ()) if refined else (draft, undone)
     if draft == base.draft:
         return SpliceOutcome(draft, synthesis, unfulfilled=undone)
-    effect = TryMerged(draft, base.seat, tried.rounds, tried.seats, tried.over)
+    effect = TryMerged(draft, base.seat, trial.rounds, trial.seats, trial.over)
     again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
     if broke := merge_ruling.describe_merge_regression(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, directives.all)

@@ -1,5 +1,4 @@
-"""Meetings that a person defines in a file: its rounds, its decision rule, its gates, and the validation of such a
-file.
+"""Meetings that a person defines in a file: rounds, decision rule, gates, and the validation of such a file.
 
 Rounds are held in order, each as often as it says, or until the rule is satisfied. The last round has the codec of the
 rule and decides. Where it decides nothing, the person may choose.
@@ -120,7 +119,7 @@ class RecipeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def define_meeting_from_recipe(name: str, recipe: Recipe) -> Meeting:
-    """The recipe as a meeting."""
+    """Define a meeting by a recipe that a person wrote in a file."""
     return Meeting(
         name,
         1,

@@ -1,9 +1,9 @@
 """The review: every seat looks at the changes alone, and findings are proven by running programs, not by votes.
 
 1. Blind: each seat lists what is wrong, where and how bad, each with a program that proves it.
-2. Equal findings are merged, and the programs run in the sandbox on a copy of the tree with the change. What they show
-   there and not before the change is reproduced; what they look for and do not find is refuted; what also shows before
-   the change is old.
+2. Equal findings are merged, and the programs run in the sandbox on a copy of the tree with the change. A fault
+   that shows there and not before the change is reproduced; one that does not show is refuted; one that also shows
+   before the change is old.
 3. Unproven findings are shown to all seats once more, unsigned: a seat that can writes a program that settles them.
 4. The decision lists all findings. Reproduced ones count against the changes; unproven ones are marked as such.
 """
@@ -29,10 +29,10 @@ EXAMINE = PlannedRound("examine", "proofs", Turns(visibility="own"))
 
 
 class ReviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which changes are reviewed, as `roundtable review` fills it in: between the commits `base` and `tip`, in the
-    workspace
+    """Which changes are reviewed; `roundtable review` fills in these settings.
 
-    if there is no `tip`, or in a `patch` that is applied to it.
+    The changes are those between the commits `base` and `tip`, those of the workspace if there is no `tip`, or a
+    `patch` that is applied to the workspace.
     """
 
     base: str = ""

@@ -1,5 +1,4 @@
-"""Rounds and questions that several meetings share: options, comparing positions, the person's choice, requests,
-proofs."""
+"""Rounds and questions that several meetings share."""
 
 from __future__ import annotations
 
@@ -21,12 +20,12 @@ RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=
 
 
 def render_options_for_prompt(task: str, options: Sequence[str]) -> str:
-    """The options as a prompt lists them, after what to do with one of them; empty if there are none."""
+    """The list of options in a prompt, with the task in front; empty if there are no options."""
     return "\n".join((f"{task} exactly one of these:", *(f"- {option}" for option in options))) if options else ""
 
 
 async def hold_position_ballot(table: Table, name: str, answers: Round) -> PositionRatings:
-    """Hold one secret ballot: which of these positions are the same as yours, acceptable, opposed?"""
+    """Hold one secret ballot on which positions each seat finds the same as its own, acceptable or opposed."""
     positions = positions_by_seat(answers)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
@@ -43,7 +42,7 @@ async def hold_position_ballot(table: Table, name: str, answers: Round) -> Posit
 
 
 async def ask_choose_gate(table: Table, reasons: Reasons, proposals: Sequence[Proposal], preface: str = "") -> str:
-    """Ask the person for one of the proposals; returns an empty string if nobody chooses."""
+    """Ask the person to choose one of the proposals; returns an empty string if nobody chooses."""
     details = {proposal.id: proposal.text for proposal in proposals}
     question = " ".join(filter(None, (preface, reasons_text(reasons), "Which proposal do you choose?")))
     choice = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
@@ -55,7 +54,7 @@ MAX_REQUESTED_CHECKS = 3
 
 
 async def fulfill_seat_requests_of_round(table: Table, round: Round) -> None:
-    """Show all seats the files and run the checks that seats of this round asked for, each once."""
+    """Show all seats the files that seats requested in this round, and run the requested checks, each once."""
     requests = [move.verdict.wants for move in round.moves if move.verdict.counts]
     files = tuple(dict.fromkeys(path for wants in requests for path in wants.files))[:MAX_REQUESTED_FILES]
     checks = tuple(dict.fromkeys(name for wants in requests for name in wants.checks))[:MAX_REQUESTED_CHECKS]

@@ -46,7 +46,7 @@ class StepFailed(Exception):
 
 
 async def do_step_or_end_meeting(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
-    """Perform a step and return its result, or raise StepFailed."""
+    """Perform a step and return its result; a failed step ends the meeting with StepFailed."""
     result = await table.do(step, effect)
     if isinstance(result, Fault):
         raise StepFailed(result)

@@ -114,7 +114,7 @@ class WriteProgress(msgspec.Struct):
 async def ask_approval_and_write_change(
     table: Table, progress: WriteProgress, decision: Decision, draft: Digest
 ) -> Decision:
-    """Take a draft to the workspace as far as the person allows; the decision says how far that was."""
+    """Show a draft, ask the person for approval, rehearse it and write it; the decision says how far that went."""
     decision = await table.check_decrees(decision)
     if decision.outcome is not Outcome.REACHED:
         return decision

@@ -70,7 +70,7 @@ class HttpVoice:
             try:
                 async with self._pace.hold_slot(request.timeout):
                     self._rate.mark_sent(share)
-                    yield ""  # its turn has come
+                    yield ""  # the call is sent now
                     async with (
                         self._open_stream(request) as response,
                         aclosing(self._stream_words(response, hearing)) as words,

@@ -74,7 +74,7 @@ class EmbeddedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_embedded_model_catalog() -> dict[str, EmbeddedModel]:
-    """Return every model of the catalog by name, the least useful first."""
+    """Return every model of the shipped catalog by name, the least useful first."""
     folder = resources.files("roundtable.voices") / "catalog" / "models"
     models = [
         parse_embedded_model(item.name.removesuffix(".toml"), item.read_bytes())

@@ -125,7 +125,7 @@ class VoiceRegistry:
 
         model = model or endpoint.default_model
         client = self._get_client(filled)
-        account = (urlsplit(filled.base_url).netloc, endpoint.key)  # it may be reached in more than one dialect
+        account = (urlsplit(filled.base_url).netloc, endpoint.key)  # one server may be reached in several dialects
         pace = self._paces.setdefault(account, CallPacer(endpoint.concurrency, endpoint.per_minute))
         return HttpVoice(filled, model, client, key=key, pace=pace, price=_create_price_lookup(endpoint))
 

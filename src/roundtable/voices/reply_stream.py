@@ -86,7 +86,7 @@ class ReplyStream:
             self.fault = http_client.classify_http_exception(self._voice_name, error, bool(self._size))
 
     def build_ending(self, prompt_tokens: int) -> Reply | Fault:
-        """Return the reply or fault with its usage; `asked` is the estimated size of the prompt in tokens."""
+        """Return the reply or fault with its usage; `prompt_tokens` is the estimated size of the prompt in tokens."""
         text = "".join(self._parts)
         fault = self.fault or self._find_fault(text)
         used = self._compute_usage(prompt_tokens, text)

@@ -1,18 +1,18 @@
-"""The scripted voice: says what a file says, and fails as the file says, so that a meeting can be tried for nothing.
+"""The scripted voice: answers and fails as a file says, so that a meeting can be tried at no cost.
 
 A script is TOML or JSON. Everything is optional except that a turn needs something to do:
 
     vendor = "acme"                # counted by quorums; "script" if not given
     structured = true              # whether the voice claims to hold a JSON schema
 
-    [defaults]                     # what turns leave out: latency, rate, usage
+    [defaults]                     # defaults of turns: latency, rate, usage
     latency = 0.2                  # seconds before the first word
-    rate = 40                      # words per second; 0 says everything at once
+    rate = 40                      # words per second; 0 sends everything at once
 
     [[turns]]                      # for every seat that uses this file
     round = "*blind"               # glob on the round's name
     seat = "claude"                # glob on the seat's name
-    contains = "REST"              # text that stands in the last message
+    contains = "REST"              # text that the last message contains
     text = "GraphQL, because …"    # or: json = { stance = "support" }
     latency = 1.5
     rate = 10
@@ -24,8 +24,8 @@ A script is TOML or JSON. Everything is optional except that a turn needs someth
     fault = "rate_limited"         # any fault kind
     message = "Slow down."
     retry_after = 2.0
-    text = "I was about to"        # what is said before it fails …
-    after = 3                      # … and how many words of it
+    text = "I was about to"        # the words before the failure …
+    after = 3                      # … and how many of them
     times = 2                      # for the first two attempts; then the next turn that fits
 
     [[turns]]
@@ -35,13 +35,13 @@ A script is TOML or JSON. Everything is optional except that a turn needs someth
     defaults = { rate = 5 }
     turns = [{ text = "First round." }, { text = "Second round." }]
 
-Which turn answers depends on the call alone (`round/seat#attempt`), never on what was said before, so a
-resumed meeting in a new process hears the same words. The turns that fit stand in one line: those of the
-seat's own section, then those for everybody, and in each first the ones that name a `round` or
-`contains`, in the file's order, then the ordered ones. Ordered turns (neither `round` nor `contains`)
-are for the rounds by number: the first for `council/1-…`, the second for `council/2-…`; a round without
-a number takes the first. A turn with `times` serves that many attempts and hands over to the next in
-line; the first without it serves all the rest. When the line is used up the voice ends with `missing`.
+The call alone (`round/seat#attempt`) decides which turn answers, not earlier calls, so a resumed meeting
+in a new process gets the same words. Matching turns are tried in this order: those of the seat's own
+section, then those for every seat; within each, first the turns that name a `round` or `contains`, in the
+file's order, then the ordered ones. Ordered turns (neither `round` nor `contains`) belong to the rounds by
+number: the first to `council/1-…`, the second to `council/2-…`; a round without a number takes the first.
+A turn with `times` answers that many attempts, then the next matching turn answers; a turn without it
+answers all further attempts. When no turn is left, the call ends with the fault `missing`.
 """
 
 from __future__ import annotations

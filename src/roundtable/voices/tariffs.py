@@ -19,7 +19,7 @@ _BYTES_PER_TOKEN = 4
 
 
 class Tariff(msgspec.Struct, frozen=True):
-    """How a voice is paid for: plan, key or free; its price list and model; tokens beside the prompt and the answer.
+    """How a voice is paid for: plan, key or free; its price list and model; tokens in addition to prompt and answer.
 
     `window` is the context window in tokens, `per_minute` the tokens a minute; 0 means unknown or unlimited.
     """

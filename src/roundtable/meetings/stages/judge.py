@@ -26,8 +26,8 @@ MAX_OPTION_LENGTH = 2_000
 class JudgeResult(msgspec.Struct, frozen=True):
     """The judge's verdict, or none if no judge answered.
 
-    `own_words` says that its own answer was among those it read, because every possible judge had answered; `limited`
-    that the limits of the session left no room for a judge.
+    `judged_own_words` says that its own answer was among those it read, because every possible judge had answered;
+    `limits_reached` says that the limits of the session left no room for a judge.
     """
 
     move: Move | None = None

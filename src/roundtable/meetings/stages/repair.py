@@ -33,7 +33,7 @@ class RepairResult(msgspec.Struct, frozen=True):
 async def ask_for_repair_of_findings(
     context: StageContext, chunks: Sequence[ReviewChunk], critical: Sequence[Finding]
 ) -> RepairResult:
-    """Fix these findings, as far as they are located in the project."""
+    """Ask the authors of the affected files to fix these findings; a finding without a file of the project is left."""
     locations = {finding.id: _find_chunk(finding.place, chunks) for finding in critical}
     nowhere = {
         id: FindingRepair(fixed=False, why="the finding names no file of the project.")

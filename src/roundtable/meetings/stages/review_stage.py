@@ -81,7 +81,7 @@ async def _ask_judge(
 async def _finish_weighing(
     context: StageContext, verdict: JudgeResult, found: Sequence[WeighedFinding]
 ) -> FindingsRuling:
-    """As the judge says; where it sees no consensus, or none was heard, the person says whether to mend anything."""
+    """The judge's ruling; without a consensus or a judge, the person says whether findings are fixed."""
     ruling = verdict.move.verdict.findings if verdict.move else None
     if verdict.consensus and ruling is not None:
         return FindingsRuling(rule_findings_by_judge(found, ruling), "agreed", verdict)

@@ -299,7 +299,7 @@ class _AgentRun:
         words = " ".join((*self._stderr_lines, self._reading.note))
         self.lost = self._resumes and bool(self._agent.lost) and self._agent.lost in words
 
-    # --- what the agent is given ------------------------------------------------------------------
+    # --- the input of the agent -------------------------------------------------------------------
 
     def _build_argv(self) -> list[str]:
         """Return the arguments, with the parts that apply filled in."""

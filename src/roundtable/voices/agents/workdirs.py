@@ -37,7 +37,7 @@ def filter_agent_environment(environ: Mapping[str, str], more: tuple[str, ...]) 
 
 
 def find_agent_environment_secrets(environment: Mapping[str, str]) -> list[str]:
-    """Return the values of variables that must not appear in a fault."""
+    """Return the secret values among an agent's variables, which must not appear in a fault."""
     return [value for name, value in environment.items() if any(fnmatchcase(name, glob) for glob in _SECRET_VARIABLES)]
 
 

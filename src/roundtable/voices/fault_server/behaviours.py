@@ -76,7 +76,7 @@ async def _redirect(answer: ServerAnswer) -> None:
     await answer.send_response(307, {}, location="http://127.0.0.1:9/v1/elsewhere")
 
 
-# --- answers that are none ------------------------------------------------------------------------
+# --- invalid answers -----------------------------------------------------------------------------
 
 
 async def _html(answer: ServerAnswer) -> None:
@@ -325,7 +325,7 @@ UNSTREAMED_BEHAVIOURS: dict[str, Behaviour] = {
     "midstream_error_text": _json_error,
     **dict.fromkeys(("slow", "no_done", "open_end", "left_open", "no_newline", "bytewise"), _send_normal_answer),
 }
-"""What comes nearest where only a stream can go wrong in that way, and the client asked for none."""
+"""The nearest equivalent, for clients that do not stream, of faults that only a stream can have."""
 
 
 def find_fault_server_behaviour(name: str, streamed: bool) -> Behaviour:

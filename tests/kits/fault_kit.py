@@ -1,4 +1,4 @@
-"""What a voice makes of each fault of the fault server. One that can be pointed at it joins through `FaultKit`."""
+"""Every voice that can be pointed at the fault server passes this kit by subclassing `FaultKit`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "sk-kit-0123456789-never-told"
 
 
 class FaultStage(ABC):
-    """One kind of voice and the server it talks to, which lets in only those who show `SECRET`."""
+    """One kind of voice and its server, which accepts only requests with `SECRET`."""
 
     server: FaultServer
     agent: bool = False
@@ -31,11 +31,11 @@ class FaultStage(ABC):
 
     @abstractmethod
     def voice(self, behaviour: str) -> Voice:
-        """A new voice that meets this behaviour, and has learnt nothing from what others met."""
+        """Return a new voice for this behaviour, without state from other tests."""
 
 
 class FaultKit(ABC):
-    """Every fault is told for what it is, in bounded time, and nothing goes on afterwards."""
+    """Every fault is reported by its kind in bounded time, and nothing runs on afterwards."""
 
     expectations: ClassVar[tuple[FaultExpectation, ...]] = EXPECTATIONS
     """What this kind of voice is put through."""
@@ -46,7 +46,7 @@ class FaultKit(ABC):
         """The implementation under test."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each fault that this kind of voice is put through."""
+        """Create one test for each fault that applies to this kind of voice."""
         if "expected" in metafunc.fixturenames:
             metafunc.parametrize(
                 "expected", self.expectations, ids=[expectation.behaviour for expectation in self.expectations]

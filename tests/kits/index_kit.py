@@ -1,4 +1,4 @@
-"""What every index of sessions and gates must do. An implementation joins by subclassing `IndexKit`."""
+"""The conformance kit for the index of sessions and gates. An implementation joins by subclassing `IndexKit`."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ HERE, ELSEWHERE = "/w", "/elsewhere"
 
 
 def gate(id: str, **more: Any) -> GateOpened:
-    """A question that only a person may answer."""
+    """Return a gate that only a person may answer."""
     return GateOpened(Gate(id, "Shall it go on?", ("continue", "stop"), "stop", **more))
 
 
 def gate_names(waiting: list[WaitingGate]) -> list[tuple[str, str]]:
-    """Each gate with its session."""
+    """Return each gate with its session."""
     return [(waits.session.id, waits.gate.id) for waits in waiting]
 
 
 class IndexKit(ABC):
-    """The promises of the port Index."""
+    """The contract of the port Index."""
 
     @abstractmethod
     async def make(self, folder: Path) -> Record:
-        """A new record with its index, closed by the kit."""
+        """Return a new record with its index; the kit closes it."""
 
     @pytest.fixture
     async def index(self, tmp_path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""What every ledger must do, whatever it is kept in. An implementation joins by subclassing `LedgerKit`."""
+"""The conformance kit for ledgers. An implementation joins by subclassing `LedgerKit`."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ HERE, ELSEWHERE = "/w", "/elsewhere"
 
 
 class Books(Record, Ledger, Protocol):
-    """A record that keeps a ledger beside it."""
+    """A record with a ledger."""
 
 
 def decision(session: str, text: str, **more: Any) -> Entry:
-    """What a session decided."""
+    """Return the decision of a session as a ledger entry."""
     fields: dict[str, Any] = {"workspace": HERE, "at": "2026-11-15T10:00:00.000000Z", "state": "reached", **more}
     return Entry(f"D-{session}", EntryKind.DECISION, text, session=session, **fields)
 
 
 def error(session: str, text: str, **more: Any) -> Entry:
-    """What a session diagnosed; it has no number yet."""
+    """Return an error that a session diagnosed, without a number."""
     return msgspec.structs.replace(
         decision(session, text, **more), id="", kind=EntryKind.ERROR, state=EntryState.LOGGED
     )
 
 
 class LedgerKit(ABC):
-    """The promises of the port Ledger."""
+    """The contract of the port Ledger."""
 
     @abstractmethod
     async def make(self, folder: Path) -> Books:
-        """A new ledger, closed by the kit."""
+        """Return a new ledger; the kit closes it."""
 
     @pytest.fixture
     async def books(self, tmp_path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""What every sandbox must do. One joins with a class of one line: `use = "bubblewrap"`."""
+"""The conformance kit for sandboxes. A sandbox joins with a class of one line: `use = "bubblewrap"`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def shell(
 
 
 def running(command: str) -> bool:
-    """Whether any process of this machine has this in its command line."""
+    """Whether any process of this machine has this text in its command line."""
     lines: list[bytes] = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
@@ -65,7 +65,7 @@ def running(command: str) -> bool:
 
 
 def until_gone(command: str) -> None:
-    """Wait until no process has this in its command line; a minute is a hang."""
+    """Wait until no process has this text in its command line; fail after a minute."""
     deadline = time.monotonic() + 60
     while running(command):
         assert time.monotonic() < deadline, f"{command} still runs"
@@ -73,17 +73,17 @@ def until_gone(command: str) -> None:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """The files of a folder, by name."""
+    """Return the files of a folder by name."""
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
 def moment() -> str:
-    """A number of seconds to sleep that no other test uses."""
+    """Return a number of seconds to sleep that no other test uses."""
     return f"3607.{time.monotonic_ns()}"
 
 
 class SandboxKit:
-    """The contract of the port, on a real one."""
+    """The contract of the port Sandbox, tested on a real one."""
 
     use: Literal["docker", "podman", "bubblewrap"]
 
@@ -102,7 +102,7 @@ class SandboxKit:
         return folder
 
     def left_behind(self, pid: int) -> list[str]:
-        """What is still there of the runs of a process: control groups here, and containers where there are any."""
+        """Return what remains of the runs of a process: control groups, and containers if there are any."""
         groups = os.walk("/sys/fs/cgroup")  # which others make and take away meanwhile: `rglob` would stumble over that
         return [
             f"{place}/{name}" for place, names, _ in groups for name in names if name.startswith(f"roundtable-{pid}-")

@@ -1,4 +1,4 @@
-"""What every record must do, whatever it is kept in. An implementation joins by subclassing `StoreKit`."""
+"""The conformance kit for stores. An implementation joins by subclassing `StoreKit`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HANG = 30.0
 
 
 class Record(Store, Index, Leases, Protocol):
-    """The ports that one record serves together, and what only tests ask of it."""
+    """The ports that one record implements together, with the methods that only tests use."""
 
     async def rebuild(self) -> None: ...
 
@@ -48,29 +48,29 @@ class Record(Store, Index, Leases, Protocol):
 
 
 def opening(question: str = "REST or GraphQL?", **more: Any) -> SessionOpened:
-    """The first fact of a session."""
+    """Return the first fact of a session."""
     return SessionOpened(Charter(question, (Seat("one", ("script:one",)),), "council", 1, **more))
 
 
 def move(text: str, seat: str = "one") -> MoveMade:
-    """A fact only the holder of the lease may state."""
+    """Return a fact that only the holder of the lease may write."""
     return MoveMade("council/1-blind", seat, f"council/1-blind/{seat}#1", text, "script:one")
 
 
 async def opened(store: Record, session: str, **more: Any) -> Lease:
-    """A session with its opening on the record, and the right to go on."""
+    """Open a session and acquire its lease."""
     await store.append(session, opening(**more))
     lease, _ = await store.acquire(session, current_lease_holder())
     return lease
 
 
 def numbers(records: Sequence[Recorded]) -> list[int]:
-    """Their places in the session."""
+    """Return the sequence numbers of facts."""
     return [recorded.seq for recorded in records]
 
 
 def killed_process() -> str:
-    """The name of a process that was here a moment ago."""
+    """Return the id of a process that has just ended."""
     code = (
         "from roundtable.store.leases import current_lease_holder; print(current_lease_holder(), flush=True); input()"
     )
@@ -82,13 +82,13 @@ def killed_process() -> str:
 
 
 class StoreKit(ABC):
-    """The promises of the ports Store and Leases."""
+    """The contract of the ports Store and Leases."""
 
     @abstractmethod
     async def make(
         self, folder: Path, redact: Redactor | None = None, *, max_blob_bytes: int = 1 << 20, lease_seconds: float = 30
     ) -> Record:
-        """A new record, closed by the kit."""
+        """Return a new record; the kit closes it."""
 
     @pytest.fixture
     async def store(self, tmp_path: Path) -> Any:

@@ -1,6 +1,6 @@
-"""What every voice must do, whatever it is made of. An implementation joins by subclassing `VoiceKit`.
+"""The conformance kit for voices. An implementation joins by subclassing `VoiceKit`.
 
-One that can be pointed at the fault server also joins `FaultKit`, in `fault_kit.py`.
+A voice that can be pointed at the fault server also joins `FaultKit`, in `fault_kit.py`.
 """
 
 from __future__ import annotations
@@ -21,57 +21,57 @@ Said = list[str | Reply | Fault]
 
 
 def ask(text: str = "Hello?", *, seat: str = "one", call: str = "kit/1-round/one#1", **more: Any) -> Request:
-    """A request as the engine makes it."""
+    """Return a request as the engine makes it."""
     request = Request(call, seat, (Message("system", "You are brief."), Message("user", text)), max_tokens=200)
     return msgspec.structs.replace(request, **more)
 
 
 async def hear(voice: Voice, request: Request | None = None) -> Said:
-    """Everything a voice says to one request."""
+    """Return everything that a voice yields for one request."""
     return [item async for item in voice.speak(request or ask())]
 
 
 def ending(said: Said) -> Reply | Fault:
-    """The one Reply or Fault at the end."""
+    """Return the Reply or Fault at the end."""
     last = said[-1]
     assert not isinstance(last, str)
     return last
 
 
 async def first_words(speech: AsyncGenerator[str | Reply | Fault]) -> str | Reply | Fault:
-    """The first piece that is more than a sign of life."""
+    """Return the first delta with text."""
     while not (piece := await anext(speech)):
         pass
     return piece
 
 
 class Stage(ABC):
-    """One implementation set up for the kit: a voice for each thing the kit wants to hear."""
+    """One implementation set up for the kit: a voice for each behaviour that the kit tests."""
 
     bound: float = 2.0
     """Seconds within which a cancelled call must have stopped the real work."""
 
     @abstractmethod
     def talker(self) -> Voice:
-        """A voice that answers with some words, among them ones that are not ASCII."""
+        """Return a voice that answers with some words, among them non-ASCII ones."""
 
     @abstractmethod
     def slow(self) -> Voice:
-        """A voice that says something and then goes on for much longer than a test waits."""
+        """Return a voice that starts to answer and then continues for much longer than a test waits."""
 
     @abstractmethod
     def mute(self) -> Voice:
-        """A voice whose answer is empty."""
+        """Return a voice whose answer is empty."""
 
     @abstractmethod
     async def idle(self) -> bool:
-        """Whether no real work is going on any more."""
+        """Whether no work is running any more."""
 
     many: int = 20
 
 
 class VoiceKit(ABC):
-    """The contract of `Voice`."""
+    """The contract of the port Voice."""
 
     @pytest.fixture
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Another process at the same record: `python -m tests.store.neighbour PATH VERB …`, one line of JSON per result."""
+"""A second process on one record: `python -m tests.store.neighbour PATH VERB …` prints one line of JSON per result."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def say(*words: object) -> None:
 
 
 async def note(store: SqliteStore, session: str, count: str) -> None:
-    """Many notes at once."""
+    """Write many notes concurrently."""
     notes = await asyncio.gather(*(store.append(session, NoteSaid(f"{n}")) for n in range(int(count))))
     say("noted", [recorded.seq for recorded in notes])
 
 
 async def hold(store: SqliteStore, session: str) -> None:
-    """Take the session and stay, until a line comes in; then try to write."""
+    """Acquire the session, wait until a line comes in, then try to write."""
     lease, _ = await store.acquire(session, current_lease_holder())
     say("holding", lease.token)
     await asyncio.to_thread(sys.stdin.readline)
@@ -36,7 +36,7 @@ async def hold(store: SqliteStore, session: str) -> None:
 
 
 async def flood(store: SqliteStore, session: str) -> None:
-    """Write without end, and tell each fact only after it was recorded."""
+    """Write without end, and print each fact once it is recorded."""
     lease, _ = await store.acquire(session, current_lease_holder())
 
     async def write(writer: int) -> None:
@@ -48,7 +48,7 @@ async def flood(store: SqliteStore, session: str) -> None:
 
 
 async def fill(store: SqliteStore, session: str) -> None:
-    """Write until the disk is full, then again when there is room."""
+    """Write until the disk is full, then again when there is space."""
     lease = await opened(store, session)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
@@ -62,7 +62,7 @@ async def fill(store: SqliteStore, session: str) -> None:
 
 
 async def start(store: SqliteStore, session: str) -> None:
-    """Open a session of one's own."""
+    """Open a new session."""
     say("opened", (await store.append(session, opening())).seq)
 
 

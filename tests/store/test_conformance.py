@@ -1,4 +1,4 @@
-"""Every record joins the kit."""
+"""Every store passes the conformance kits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a fact holds comes back from the record as it was."""
+"""Every fact is read back from the record unchanged."""
 
 from __future__ import annotations
 

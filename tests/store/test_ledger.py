@@ -1,4 +1,4 @@
-"""Every ledger joins the kit; and what only the one in a file can get wrong."""
+"""Every ledger passes the conformance kit, with extra tests for the ledger in a file."""
 
 from __future__ import annotations
 

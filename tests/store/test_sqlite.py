@@ -1,4 +1,4 @@
-"""What only a file shared by several processes can get wrong."""
+"""Tests of the record in a file that several processes share."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ async def store(path: Path) -> AsyncGenerator[SqliteStore]:
 
 
 class Neighbour:
-    """Another process at the same file."""
+    """Another process on one record file."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
 
     async def hears(self) -> list[Any]:
-        """What it says next; empty at its end."""
+        """Return its next output line; empty at the end."""
         assert self.process.stdout is not None
         line = await asyncio.wait_for(self.process.stdout.readline(), HANG)
         return json.loads(line) if line.endswith(b"\n") else []
 
     async def tell(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         assert self.process.stdin is not None
         self.process.stdin.write(b"\n")
         await self.process.stdin.drain()
 
     async def killed(self) -> None:
-        """End it without a chance to say goodbye."""
+        """Kill it."""
         self.process.send_signal(signal.SIGKILL)
         assert await self.process.wait() == -signal.SIGKILL
 

@@ -1,4 +1,4 @@
-"""Where tests of the workshop that write a great deal do so."""
+"""Fixtures for workshop tests that write many files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def in_memory() -> Generator[Path]:
-    """A folder in memory where there is one: hundreds of writes are made to last here, and disks take their time."""
+    """A folder in memory if there is one: these tests sync hundreds of writes, and disks are slow."""
     memory = "/dev/shm"
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""Real source files that are on the machine anyway: the standard library, installed packages, headers, examples."""
+"""Real source files that are on every machine: the standard library, installed packages, headers, examples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _by_suffix(roots: tuple[Path, ...]) -> dict[str, list[Path]]:
 
 
 def files(suffix: str, most: int, roots: tuple[Path, ...] = NEAR) -> Iterator[Path]:
-    """So many files of one kind: all of ours, the others at even distances."""
+    """Yield files of one kind: all fixtures, and up to `most` others at even distances."""
     found = [path for path in _by_suffix(roots).get(suffix, []) if not path.name.endswith(".d.ts")]
     ours = [path for path in found if FIXTURES in path.parents]
     others = [path for path in found if FIXTURES not in path.parents]

@@ -1,4 +1,4 @@
-"""One small program in every language we read: a file that defines, one that uses it, one that only looks like it."""
+"""One small program per supported language: a file that defines, one that uses it, and one with similar names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workspaces for write tests, snapshots of everything visible in them, and processes that die at a given step."""
+"""Workspaces for write tests, snapshots of everything visible in them, and processes that are killed at a given step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOBODYS = {"notes.txt": "my own notes\n", "local.cfg": "mine\n"}
 
 
 def everything(folder: Path) -> tuple[DraftFile, ...]:
-    """A draft with every kind of change in it, two of them over files that git does not have."""
+    """Return a draft with every kind of change, two of them to files that git does not track."""
     notes, cart = (folder / "notes.txt").read_bytes(), (folder / "src/cart.py").read_bytes()
     return (
         DraftFile("src/cart.py", cart, b"def total(items):\n    return sum(items)\n"),
@@ -47,7 +47,7 @@ def everything(folder: Path) -> tuple[DraftFile, ...]:
 
 
 def plain_folder(folder: Path) -> Path:
-    """A workspace without a repository, with a file that only its owner may read."""
+    """Create a workspace without a repository, with a file that only its owner may read."""
     folder.mkdir()
     write(folder, {**BEGINNING, **NOBODYS})
     (folder / "notes.txt").chmod(0o600)
@@ -55,7 +55,7 @@ def plain_folder(folder: Path) -> Path:
 
 
 def shop(folder: Path) -> Path:
-    """A repository with other work in it, staged and not, that nobody may touch."""
+    """Create a repository with unrelated work in it, staged and unstaged, that must not be touched."""
     repository(folder, {**BEGINNING, "mine.py": "a = 1\n", "staged.py": "b = 1\n"})
     git(folder, "config", "user.name", "Ada")
     git(folder, "config", "user.email", "ada@localhost")
@@ -66,25 +66,25 @@ def shop(folder: Path) -> Path:
 
 
 def told(*producers: str) -> CommitMessage:
-    """What a commit of a meeting says."""
+    """Return the commit message of a meeting."""
     return CommitMessage("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
 
 
 def written(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
-    """The receipt; a refusal fails the test."""
+    """Return the applied change; a refusal fails the test."""
     assert isinstance(outcome, ChangeApplied), outcome
     return outcome
 
 
 def everything_applied(folder: Path, journals: Path) -> ChangeApplied:
-    """The whole draft, committed."""
+    """Write and commit the draft of `everything`."""
     return written(
         apply_draft_edits(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt"))
     )
 
 
 class Stage:
-    """A workspace and its journals that can be set up again and again as they were."""
+    """A workspace and its journals that can be reset to their initial state."""
 
     def __init__(self, folder: Path, begin: Callable[[Path], Path]) -> None:
         self._origin = begin(folder / "origin")
@@ -93,13 +93,13 @@ class Stage:
         self.workspace, self.journals = folder / "work", folder / "journals"
 
     def keep_journals(self) -> None:
-        """What stands now is the beginning from here on."""
+        """Make the current state the initial one."""
         for source, name in ((self.workspace, "origin-2"), (self.journals, "journals-2")):
             shutil.copytree(source, self.workspace.parent / name, symlinks=True)
         self._origin, self._kept = self.workspace.parent / "origin-2", self.workspace.parent / "journals-2"
 
     def again(self) -> None:
-        """As it was at the beginning."""
+        """Reset to the initial state."""
         for folder in (self.workspace, self.journals):
             shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self._origin, self.workspace, symlinks=True)
@@ -108,7 +108,7 @@ class Stage:
 
 
 def seen(folder: Path) -> dict[str, Any]:
-    """Every file and folder with its mode and bytes, and what git says of its refs, index and status."""
+    """Return every file and folder with mode and bytes, and the refs, index and status of git."""
     found: dict[str, Any] = {}
     for path in sorted(folder.rglob("*")):
         if ".git" not in path.relative_to(folder).parts:
@@ -130,7 +130,7 @@ _GIT_WRITES = {
 
 
 def _is_step(event: str, args: tuple[Any, ...]) -> bool:
-    """Whether Python is about to have something on the disk changed."""
+    """Whether Python is about to change something on the disk."""
     if event == "open":
         return bool(args[2] & _WRITES) and args[2] & os.O_TMPFILE != os.O_TMPFILE  # a file without a name
     if event == "subprocess.Popen":
@@ -140,7 +140,7 @@ def _is_step(event: str, args: tuple[Any, ...]) -> bool:
 
 @contextmanager
 def does_before(command: str, act: Callable[[], object]) -> Generator[None]:
-    """Somebody else does something just before git is first called with this command."""
+    """Run `act` just before git is first called with this command."""
     armed = True
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
@@ -157,9 +157,9 @@ def does_before(command: str, act: Callable[[], object]) -> Generator[None]:
 
 
 def disk_fails_at(step: int, work: Callable[[], object], *, for_good: bool = False) -> tuple[bool, str]:
-    """Do it in a process whose n-th change of the disk fails: whether one did, and what was raised if anything was.
+    """Run `work` in a process whose n-th write fails; return whether one failed, and the name of the raised exception.
 
-    `for_good` is a disk that takes nothing from there on.
+    With `for_good`, every later write fails too.
     """
     read, write = os.pipe()
     child = os.fork()
@@ -189,7 +189,7 @@ def disk_fails_at(step: int, work: Callable[[], object], *, for_good: bool = Fal
 
 
 def dies_at(step: int, work: Callable[[], object]) -> bool:
-    """Do it in a process that is killed (SIGKILL) just before its n-th change of the disk; False if it came through."""
+    """Run `work` in a process that is killed (SIGKILL) just before its n-th write; return whether it was killed."""
     child = os.fork()
     if child == 0:
         count = 0

@@ -46,7 +46,7 @@ def _refused(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, Re
 
 
 def _settle_in(folder: Path) -> Path:
-    """A clean repository with a person."""
+    """Create a clean repository with an author."""
     repository(folder, {"src/cart.py": CART.decode(), "README.md": "# Shop\n"})
     git(folder, "config", "user.name", "Ada")
     git(folder, "config", "user.email", "ada@localhost")

@@ -1,4 +1,4 @@
-"""Files that say what a check does are known by the check's own words."""
+"""The files that decide what a check does are found by the command of the check."""
 
 from __future__ import annotations
 

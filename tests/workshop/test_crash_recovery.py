@@ -30,7 +30,7 @@ Act = Callable[[Path, Path], object]
 
 
 def _unborn(folder: Path) -> Path:
-    """A repository without a commit."""
+    """Create a repository without a commit."""
     plain_folder(folder)
     git(folder, "init", "-q")
     return folder
@@ -56,7 +56,7 @@ SCENES: dict[str, tuple[Callable[[Path], Path], Act]] = {
 
 
 def _like(seen_now: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Alike but for the name of the new commit, which has the time in it."""
+    """Whether two snapshots are equal except for commit ids, which depend on the time."""
     return _plain(seen_now) == _plain(wanted)
 
 
@@ -119,7 +119,7 @@ def test_a_recovery_that_is_killed_is_completed_by_the_next_one(in_memory: Path,
 
 
 def _left_half_done(stage: Stage, act: Act, step: int) -> bool:
-    """Whether a death at this step leaves one file as wanted and another as it was; the stage is fresh again then."""
+    """Whether a kill at this step leaves one file changed and another unchanged; then reset the stage."""
     stage.again()
     assert dies_at(step, lambda: act(stage.workspace, stage.journals))
     gone, come = not (stage.workspace / "src/old.py").exists(), (stage.workspace / "lib/here.py").exists()

@@ -49,12 +49,12 @@ def shop(tmp_path: Path) -> Path:
 def draft(
     root: Path, *operations: Operation, over: tuple[DraftFile, ...] = (), scope: tuple[str, ...] = ()
 ) -> DraftResult:
-    """A draft of these operations."""
+    """Compute a draft of these operations."""
     return apply_changeset_in_memory(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
 
 
 def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
-    """What the files would be; nothing may be refused."""
+    """Return the files after these operations, none of which may be refused."""
     done = draft(root, *operations)
     assert not done.refused
     return {file.path: file.after for file in done.files}

@@ -1,4 +1,4 @@
-"""A project handed over where nothing stood: as a folder, a zip, or a repository with a commit for each version."""
+"""A project is delivered to a new place: as a folder, a zip, or a repository with one commit per version."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ALL = (FIRST, SECOND, THIRD)
 
 @pytest.fixture(autouse=True)
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Somebody whom git does not know yet."""
+    """A home folder without a git configuration."""
     (tmp_path / "me").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -57,7 +57,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def standing(folder: Path) -> dict[str, tuple[str, int]]:
-    """Every file of a folder but git's, with its permissions."""
+    """Return every file of a folder except those of git, with its permissions."""
     found = [
         path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.relative_to(folder).parts
     ]
@@ -113,12 +113,12 @@ hand_over_project(Path("todo"), "folder", [ProjectVersion(files, "2026-11-15T18:
 
 
 def being_made(folder: Path) -> list[Path]:
-    """The folders in which something is being made, of which the second file is there."""
+    """Return the staging folders in which the second file has been written."""
     return [path.parent.parent for path in folder.glob(".*/made/1.txt")]
 
 
 def making(folder: Path) -> subprocess.Popen[bytes]:
-    """Another process in the middle of handing a project over."""
+    """Start another process that is in the middle of a handover."""
     process = subprocess.Popen([sys.executable, "-c", MANY], cwd=folder)
     give_up = time.monotonic() + 60
     while not being_made(folder):

@@ -96,7 +96,7 @@ PATHS: dict[RefusalKind, tuple[str, ...]] = {
 
 @pytest.fixture
 def around(tmp_path: Path) -> Path:
-    """A folder with a workspace in it, and beside that what must not be touched."""
+    """A folder with a workspace and, next to it, files that must not be touched."""
     write(tmp_path, {"outside/secret.py": "theirs\n", "home/.bashrc": "theirs\n"})
     shop = repository(
         tmp_path / "shop",
@@ -118,7 +118,7 @@ def around(tmp_path: Path) -> Path:
 
 
 def seen(folder: Path) -> dict[str, object]:
-    """Everything beneath a folder: kinds, modes, bytes and where links lead. Git's own index may be refreshed."""
+    """Return everything below a folder: kind, mode, bytes and link target. Git may refresh its own index."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -133,7 +133,7 @@ def seen(folder: Path) -> dict[str, object]:
 
 
 def carried_out(around: Path, done: DraftResult) -> None:
-    """Write what is left of a draft, which is `harmless.py` alone, and see that nothing else has changed anywhere."""
+    """Write the rest of a draft, which is `harmless.py` alone, and check that nothing else changed."""
     hooks = sorted((around / "shop/.git/hooks").iterdir())
     before = seen(around)
     assert [file.path for file in done.files] == ["harmless.py"]
@@ -148,7 +148,7 @@ def carried_out(around: Path, done: DraftResult) -> None:
 
 
 def attacked(around: Path, *operations: Operation) -> DraftResult:
-    """A draft of something hostile with something harmless beside it; drafting itself writes nothing."""
+    """Compute a draft of hostile operations and one harmless one; computing it writes nothing."""
     before = seen(around)
     done = apply_changeset_in_memory(
         Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds

@@ -21,7 +21,7 @@ ALL = (EDIT, NEW, GONE, MOVED, MODE)
 
 
 def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
-    """What is left of the draft without these, with the person's text for some."""
+    """Return the files of the draft without the rejected hunks, and with the person's text for edited ones."""
     result = apply_accepted_hunks(
         ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): text for name, text in edited.items()})
     )
@@ -105,7 +105,7 @@ BYTES = st.one_of(
 
 @st.composite
 def drafts(draw: st.DrawFn) -> DraftFile:
-    """Any file before and after."""
+    """Generate any file before and after a change."""
     before, after = draw(BYTES), draw(BYTES)
     was = "e" if before is not None and after is not None and draw(st.booleans()) else ""
     executable, was_executable = draw(st.booleans()), draw(st.booleans())

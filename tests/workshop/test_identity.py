@@ -1,4 +1,4 @@
-"""The name of the user: the login name or else the user id."""
+"""The name of the user: the login name, or else the user id."""
 
 from __future__ import annotations
 

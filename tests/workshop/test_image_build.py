@@ -58,20 +58,20 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEn
 
 
 async def said(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
-    """Everything it said, and its end."""
+    """Return all output of the engine and its exit."""
     *words, end = [event async for event in build_and_run_project_image(await allowed(engine, files))]
     return b"".join(output.data for output in words if isinstance(output, Output)).decode(), end
 
 
 async def allowed(engine: ContainerEngine, files: dict[str, str]) -> ImageBuild:
-    """These files, which nothing stands against."""
+    """Return the build of files that must be accepted."""
     build = await plan_project_image_build(engine, files)
     assert isinstance(build, ImageBuild)
     return build
 
 
 async def refused(engine: ContainerEngine, files: dict[str, str]) -> str:
-    """Why these files are not built."""
+    """Return why these files are not built."""
     build = await plan_project_image_build(engine, files)
     assert isinstance(build, str)
     return build

@@ -1,4 +1,4 @@
-"""Where a new function is put, it means what it meant where it came from; else it is left, with the reason."""
+"""A new function keeps its meaning where it is inserted; otherwise it is refused with the reason."""
 
 from __future__ import annotations
 

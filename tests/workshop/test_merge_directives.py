@@ -1,4 +1,4 @@
-"""A judge's ruling in the words that models use comes to the same functions of the same seats, and to nothing else."""
+"""A judge's ruling, in the words that models use, takes exactly the named functions of the named seats."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_ruling_with_an_unknown_base_is_invalid(base: str) -> None:
 
 
 def agreed(first: Directives, second: Directives) -> JudgeDirectives:
-    """What a judge for claude wants who said the one and then the other, and what of that is void."""
+    """Return the directives on which two rulings of a judge agree, and the discarded ones."""
     return rule_judge_directives(
         [{"grok": first}, {"grok": second}], SwappedOrderVerdicts({"grok": "claude"}), "claude", NAMES.values()
     )

@@ -1,4 +1,4 @@
-"""What a file is made of, in every language we splice."""
+"""The symbols and imports of a file, in every supported language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.workshop.corpus import FIXTURES
 
 
 def read(path: str, source: bytes | None = None) -> Outline:
-    """An outline of one of our sources, or of a text."""
+    """Return the outline of a fixture or of a text."""
     found = parse_source_outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
     assert isinstance(found, Outline)
     return found

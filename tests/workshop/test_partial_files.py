@@ -1,4 +1,4 @@
-"""A block that holds only some functions of a file puts those into it, and takes nothing away."""
+"""A text with only some functions of a file replaces those and removes nothing."""
 
 from __future__ import annotations
 

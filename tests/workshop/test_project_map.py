@@ -1,4 +1,4 @@
-"""The map of a program: who uses what from where, told by names and imports, and as text within any budget."""
+"""The map of a program: which file uses which symbol, from names and imports, as text within any budget."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mapped(files: Mapping[str, str]) -> ProjectMap:
 
 
 def uses(program: ProjectMap) -> dict[str, str]:
-    """Every symbol that another file uses, and where."""
+    """Return every symbol that another file uses, and where."""
     return {
         f"{file.path} {entry.name}": " ".join(use.place for use in entry.uses)
         for file in program.files
@@ -234,7 +234,7 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
 
 
 def _shown(text: str) -> tuple[int, int, int, int, bool]:
-    """How many symbols of each kind there are, how many signatures, and whether it says where they are used."""
+    """Return how many symbols of each kind and how many signatures a map shows, and whether it shows their uses."""
     counts = [text.count(word) for word in (" shared_", " alone_", " _hidden_")]
     return counts[0], counts[1], counts[2], text.count("(one, two)"), "b.py:" in text
 

@@ -1,4 +1,4 @@
-"""A program of 200 files with faults between far files: with the map both ends are in one prompt, without it not."""
+"""A program of 200 files with bugs between distant files: only with the map, both ends are in one prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project is run as its own files say, in a real sandbox: programs, services, and what goes wrong with both."""
+"""A project is run by its own plan in a real sandbox: programs, services, and their failures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ GREETING = "good day"
 async def ran(
     folder: Path, files: Mapping[str, str], *, stop_at: str = "", install: bool = False
 ) -> tuple[tuple[CheckOutcome, ...], list[str]]:
-    """Run these files as they say themselves; the person stops it as soon as a certain line is heard."""
+    """Run these files by their plan; the person stops the run at a given output line."""
     tree = folder / "project"
     tree.mkdir()
     for path, text in files.items():
@@ -190,7 +190,7 @@ def test_the_next_run_removes_only_folders_of_killed_runs(tmp_path: Path) -> Non
     started: list[subprocess.Popen[str]] = []
 
     def folder() -> Path:
-        """The folder of another process of ours."""
+        """Return the folder of another Roundtable process."""
         argv, apart = (sys.executable, "-c", SCRATCH), {**os.environ, "TMPDIR": str(tmp_path)}
         process = subprocess.Popen(argv, env=apart, stdout=subprocess.PIPE, text=True)
         started.append(process)
@@ -217,7 +217,7 @@ GREETING = "from greeting import words\nimport socket\nprint(words)\nsocket.crea
 
 
 def wheel() -> bytes:
-    """A package with one module in it."""
+    """Build a package with one module."""
     data = io.BytesIO()
     info = "greeting-1.0.dist-info"
     with zipfile.ZipFile(data, "w") as zip:
@@ -229,7 +229,7 @@ def wheel() -> bytes:
 
 
 def installing(index: IndexServer) -> dict[str, str]:
-    """A project that installs a package, and then tries to reach the index when it is run."""
+    """Return a project that installs a package, and then tries to reach the package index when it is run."""
     plan = f"""
 [install]
 argv = ["python", "-m", "pip", "install", "--index-url", "{index.base}/simple", "greeting"]
@@ -328,7 +328,7 @@ VALUES = st.recursive(
 
 
 def toml(value: object) -> str:
-    """Something as a model would write it down, well or badly."""
+    """Generate TOML as a model might write it, valid or not."""
     if isinstance(value, list):
         return f"[{', '.join(map(toml, cast('list[object]', value)))}]"
     return repr(value)

@@ -1,4 +1,4 @@
-"""A project is written by models: whatever its plan names, it sees nothing of the person, and cannot judge itself."""
+"""Models write projects: whatever a plan names, the run sees none of the person's files and cannot fake its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOKEN = "the-token-of-the-person"
 
 @pytest.fixture
 def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folders of a person's own programs, on their path, with something that is nobody's business."""
+    """Folders of the person's own programs on PATH, with private files next to them."""
     me = tmp_path / "me"
     for folder in ("bin", "lib"):
         (me / folder).mkdir(parents=True)

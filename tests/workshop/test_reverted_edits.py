@@ -1,4 +1,4 @@
-"""What a new version of a file lost or changed unasked is as it was, and what was asked for stays new."""
+"""Unrequested removals and changes in a new version of a file are reverted; requested ones stay."""
 
 from __future__ import annotations
 

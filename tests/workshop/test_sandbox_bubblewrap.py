@@ -1,4 +1,4 @@
-"""The sandbox kit for bubblewrap, and what only bubblewrap does."""
+"""The sandbox kit for bubblewrap, and tests of what only bubblewrap does."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def called(*argv: str, cwd: Path) -> None:
 
 @contextmanager
 def served(folder: Path) -> Generator[str]:
-    """The files of a folder, at this URL."""
+    """Serve the files of a folder at the returned URL."""
     folder.mkdir()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder))) as server:
         thread = Thread(target=server.serve_forever)

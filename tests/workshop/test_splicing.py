@@ -1,4 +1,4 @@
-"""One function of a real file replaced by a variant and back, and all the ways to be refused."""
+"""One function of a real file is replaced by a variant and back; refusals have a reason."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def without(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusal:
 
 
 def taken(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles:
-    """What comes of a file when something is taken out of another seat's whole file."""
+    """Return a file after a symbol was taken from another seat's whole file."""
     return merge_candidate_symbols(
         "claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"]
     )
 
 
 def _said(file: Outline, symbol: Symbol) -> str:
-    """A symbol's name, with what it takes where there are overloads."""
+    """Return a symbol's name, with its parameters if there are overloads."""
     given = list_parameter_types(symbol.node) if file.language.has_overloads else None
     return symbol.name if given is None else f"{symbol.name}({', '.join(given)})"
 
 
 def there_and_back(path: Path) -> int:
-    """Replace every function of a file by a variant and back; how many were."""
+    """Replace every function of a file by a variant and back; return how many were replaced."""
     source = path.read_bytes()
     file = parse_source_outline(path.name, source)
     assert isinstance(file, Outline)
@@ -91,7 +91,7 @@ def test_replacing_a_function_and_back_restores_every_byte(suffix: str) -> None:
 
 
 def functions(file: Outline) -> list[tuple[str, bytes]]:
-    """All functions of a file by name, each with its text."""
+    """Return all functions of a file by name with their text."""
     return sorted(
         (candidate.name, file.symbol_text(candidate))
         for candidate in file.symbols
@@ -100,7 +100,7 @@ def functions(file: Outline) -> list[tuple[str, bytes]]:
 
 
 def out_and_back(path: Path) -> int:
-    """Take every symbol out of a file and add it again from the file as it was; how many came back."""
+    """Remove every symbol of a file and add it again; return how many were restored."""
     source, name = path.read_bytes(), path.name
     file = parse_source_outline(name, source)
     assert isinstance(file, Outline)
@@ -141,7 +141,7 @@ def test_functions_of_a_thousand_real_files_are_replaced_and_back(suffix: str) -
 
 
 def fixture(suffix: str, seat: str = "claude") -> tuple[str, bytes]:
-    """The account in a language, as a seat wrote it."""
+    """Return the example file in a language, as a seat wrote it."""
     name = SOURCES[suffix]
     return name, (FIXTURES / seat / name).read_bytes()
 

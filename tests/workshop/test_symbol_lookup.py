@@ -1,4 +1,4 @@
-"""Things of one name in one file: a judge names the one it means, and just that one is taken."""
+"""Several symbols of one name in a file: a directive names one, and only that one is taken."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.workshop.variants import varied
 
 
 def held(path: str, base: str, gpt: str, said: str) -> SynthesizedFiles:
-    """What one directive comes to on Claude's file."""
+    """Apply one directive to Claude's file."""
     return merge_candidate_symbols("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
 
 
 def text_of(made: SynthesizedFiles) -> str:
-    """The one file of a synthesis that left nothing."""
+    """Return the one file of a synthesis that applied everything."""
     assert made.left == ()
     (text,) = made.files.values()
     return text.decode()
 
 
 def why(made: SynthesizedFiles) -> str:
-    """Why the one directive was left; nothing is taken then."""
+    """Return why the only directive was not applied; nothing may be taken."""
     assert made.took == ()
     assert len(made.left) == 1
     return made.left[0].why

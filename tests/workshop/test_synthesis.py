@@ -1,4 +1,4 @@
-"""One candidate with the functions of others in it: exactly those, from whom it was said, and no token spent."""
+"""Exactly the named functions of other candidates are merged into one candidate, without asking a model."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ CANDIDATES = {
 
 
 def held(*directives: str) -> SynthesizedFiles:
-    """What the directives come to on Claude's work."""
+    """Apply directives to Claude's candidate."""
     return merge_candidate_symbols("claude", CANDIDATES, directives)
 
 
 def function(source: bytes, name: str) -> bytes:
-    """A method of these files, from its `def` to the empty line after it, without its indentation."""
+    """Return a method of these files without its indentation, up to the next empty line."""
     lines = source.split(b"def " + name.encode() + b"(", 1)[1].split(b"\n\n", 1)[0].split(b"\n")
     return b"\n".join(line.strip() for line in lines)
 

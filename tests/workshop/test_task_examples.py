@@ -1,4 +1,4 @@
-"""The examples in a person's own words become tests that can be run."""
+"""The examples in a person's own words become runnable tests."""
 
 from __future__ import annotations
 

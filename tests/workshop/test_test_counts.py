@@ -1,4 +1,4 @@
-"""A check that ends well has passed only if it ran what it ran before."""
+"""A check that succeeds has passed only if it still runs as many tests as before."""
 
 from __future__ import annotations
 

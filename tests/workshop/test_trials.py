@@ -1,4 +1,4 @@
-"""Candidates are run in the real sandbox: on the repository's checks, each other's tests and telling inputs."""
+"""Candidates are run in the real sandbox: on the checks of the repository, each other's tests and distinguishing inputs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def sandbox() -> Sandbox:
 
 
 def planted(root: Path, **texts: str) -> dict[str, Path]:
-    """A tree for each candidate, and the bare one."""
+    """Write a tree for each candidate, and one without a candidate."""
     trees = {name: root / (name or "before") for name in ("", *texts)}
     for name, tree in trees.items():
         tree.mkdir()
@@ -68,7 +68,7 @@ def planted(root: Path, **texts: str) -> dict[str, Path]:
 
 
 def sums(**expected: int) -> str:
-    """Tests of the sum of some digits, by name."""
+    """Return tests of the sum of some digits, by name."""
     return "from shop import total\n\n" + "".join(
         f"def test_{name}():\n    assert total({[int(digit) for digit in name[1:]]}) == {value}\n\n"
         for name, value in expected.items()

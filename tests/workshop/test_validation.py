@@ -191,7 +191,7 @@ def test_a_test_class_may_inherit_from_another() -> None:
 
 
 def test_large_test_files_are_compared_quickly() -> None:
-    """Each of these took minutes or more when letters were compared, or a pattern tried at every one of them."""
+    """Comparing these letter by letter, or trying a pattern at every letter, took minutes."""
     old = "".join(
         f"def test_old_{number}():\n    assert f({number}) == {number * 7}\n\n" for number in range(3_000)
     ).encode()

@@ -1,4 +1,4 @@
-"""What a tree goes without because git ignores it, and what of that its runs see all the same."""
+"""Ignored files that a tree does not have, and those of them that runs in it see anyway."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _of(folder: Path) -> tuple[Path, Worktrees]:
 
 
 def _seen(work: Path) -> dict[str, Any]:
-    """All that can be seen of the person's workspace but what keeps the beginnings of worktrees."""
+    """Return everything visible in the person's workspace, except the refs that keep base commits of worktrees."""
     found = seen(work)
     found["git"][0] = [line for line in found["git"][0].splitlines() if "\trefs/roundtable/" not in line]
     return found
@@ -401,7 +401,7 @@ def _with_submodule(folder: Path) -> tuple[Path, Worktrees]:
 
 
 def _armed(inner: Path, ran: Path) -> None:
-    """Have a repository run a program whenever git looks whether anything in it has changed, or shows what."""
+    """Configure a repository to run a program whenever git looks for changes in it or shows them."""
     write(inner, {"run.sh": f"#!/bin/sh\ntouch {ran}\ncat\n", ".gitattributes": "* filter=evil\n"})
     (inner / "run.sh").chmod(0o755)
     for setting in ("filter.evil.clean", "core.fsmonitor", "diff.external"):

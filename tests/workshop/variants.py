@@ -1,4 +1,4 @@
-"""A function changed so that it still parses, in every language: what splicing is tried with."""
+"""Changes a function so that it still parses, in every language, to test splicing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from roundtable.workshop.symbols.spans import line_indentation, line_start_offse
 
 
 def varied(file: Outline, symbol: Symbol) -> bytes | None:
-    """The symbol's whole lines with something new in its body; None where it has no body."""
+    """Return the symbol's whole lines with a change in its body; None if it has no body."""
     node = symbol.node
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value is not None else None)

@@ -22,7 +22,7 @@ from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journal
 from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.doors.command_line import Cli
 from tests.repository import git, repository
-from tests.workshop.scenes import dies_at, seen, told, written
+from tests.workshop.scenes import commit_message, require_applied, run_until_killed, take_snapshot
 
 SESSION = "0199c0de-0000-7000-8000-000000000001"
 CHANGE = (DraftFile("src/cart.py", b"a\n", b"b\n"), DraftFile("src/new.py", None, b"n\n"))
@@ -52,8 +52,10 @@ class Shop:
 
     def apply(self) -> None:
         """Have it written, as the desk does."""
-        written(
-            apply_draft_edits(self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=told("gpt"))
+        require_applied(
+            apply_draft_edits(
+                self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=commit_message("gpt")
+            )
         )
 
     def take_back(self) -> None:
@@ -78,7 +80,7 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def test_undo_reverts_the_newest_change_and_records_the_person(shop: Shop) -> None:
-    before = seen(shop.cli.work)
+    before = take_snapshot(shop.cli.work)
     shop.apply()
     listed = shop.cli.run("undo", "--list").stdout.splitlines()
     assert listed[0] == "change\twhen\tcommit\tsession\tfiles\ttask"
@@ -89,7 +91,7 @@ def test_undo_reverts_the_newest_change_and_records_the_person(shop: Shop) -> No
         "Change 1 is undone (src/cart.py, src/new.py). "
         "The files were restored, and main is back at its earlier commit.\n"
     )
-    assert seen(shop.cli.work) == before
+    assert take_snapshot(shop.cli.work) == before
     (fact,) = shop.undone()
     assert (fact.change, fact.files) == ("1", ("src/cart.py", "src/new.py"))
     assert fact.by
@@ -117,12 +119,12 @@ def test_a_file_that_changed_since_is_named_and_nothing_is_undone(shop: Shop) ->
 
 
 def test_after_a_crash_while_writing_the_next_command_recovers_and_says_so(shop: Shop) -> None:
-    first = next(step for step in count(1) if dies_at(step, shop.apply) and _begun(shop))
+    first = next(step for step in count(1) if run_until_killed(step, shop.apply) and _begun(shop))
     output = shop.cli.run("list").stderr
     assert "before it took effect: the files are unchanged." in output
     assert not _begun(shop)
     assert not (shop.cli.work / "src/new.py").exists()
-    assert dies_at(first + 1, shop.apply)
+    assert run_until_killed(first + 1, shop.apply)
     assert not (shop.cli.work / "src/new.py").exists()
     output = shop.cli.run("list").stderr
     assert "(src/cart.py, src/new.py) was interrupted and is now finished." in output
@@ -133,11 +135,11 @@ def test_after_a_crash_while_writing_the_next_command_recovers_and_says_so(shop:
 
 def test_a_killed_undo_is_recorded_by_the_command_that_finishes_it(shop: Shop) -> None:
     shop.apply()
-    cut_off = next(step for step in count(1) if dies_at(step, shop.take_back) and _begun(shop))
+    cut_off = next(step for step in count(1) if run_until_killed(step, shop.take_back) and _begun(shop))
     output = shop.cli.run("list").stderr
     assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted before it took effect" in output
     assert shop.undone() == []
-    assert dies_at(cut_off + 1, shop.take_back)
+    assert run_until_killed(cut_off + 1, shop.take_back)
     output = shop.cli.run("list").stderr
     assert "The undo of change 1 (src/cart.py, src/new.py) was interrupted and is now finished." in output
     (fact,) = shop.undone()

@@ -14,7 +14,7 @@ from roundtable.core.ports import Voice
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.expectations import EXPECTATIONS, GOOD_ANSWER, FaultExpectation
 from roundtable.voices.registry import ask_voice_outside_meeting
-from tests.kits.voice_kit import ask
+from tests.kits.voice_kit import make_request
 
 SECRET = "sk-kit-0123456789-never-told"
 
@@ -56,19 +56,21 @@ class FaultKit(ABC):
         self, fault_stage: FaultStage, expected: FaultExpectation
     ) -> None:
         limit = fault_stage.patience if expected.is_endless else fault_stage.bound
-        end = await ask_voice_outside_meeting(fault_stage.voice(expected.behaviour), ask(timeout=limit))
+        end = await ask_voice_outside_meeting(fault_stage.voice(expected.behaviour), make_request(timeout=limit))
         assert expected.find_objection(end, SECRET, fault_stage.agent) == "", end
         assert await fault_stage.server.is_left_alone()
 
     async def test_a_voice_works_again_after_a_fault(self, fault_stage: FaultStage) -> None:
         assert isinstance(
-            await ask_voice_outside_meeting(fault_stage.voice("500"), ask(timeout=fault_stage.bound)), Fault
+            await ask_voice_outside_meeting(fault_stage.voice("500"), make_request(timeout=fault_stage.bound)), Fault
         )
-        end = await ask_voice_outside_meeting(fault_stage.voice("normal"), ask(timeout=fault_stage.bound))
+        end = await ask_voice_outside_meeting(fault_stage.voice("normal"), make_request(timeout=fault_stage.bound))
         assert GOOD_ANSWER.find_objection(end) == ""
 
     async def test_cancelling_during_an_answer_closes_the_connection(self, fault_stage: FaultStage) -> None:
-        call = asyncio.create_task(ask_voice_outside_meeting(fault_stage.voice("hang"), ask(timeout=fault_stage.bound)))
+        call = asyncio.create_task(
+            ask_voice_outside_meeting(fault_stage.voice("hang"), make_request(timeout=fault_stage.bound))
+        )
         async with asyncio.timeout(fault_stage.bound):
             while not fault_stage.server.at_once:  # noqa: ASYNC110 (the call may come from another process)
                 await asyncio.sleep(0.02)

@@ -19,7 +19,7 @@ from roundtable.core.events import (
 from roundtable.core.index import WaitingGate
 from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Gate, Outcome
-from tests.kits.store_kit import Record, opened, opening
+from tests.kits.store_kit import Record, open_session, opening
 
 HERE, ELSEWHERE = "/w", "/elsewhere"
 
@@ -83,10 +83,10 @@ class IndexKit(ABC):
     # --- gates ---------------------------------------------------------------------------------
 
     async def test_every_open_gate_is_listed_until_it_is_answered(self, index: Record) -> None:
-        lease = await opened(index, "s1", workspace=HERE)
+        lease = await open_session(index, "s1", workspace=HERE)
         first = await index.append("s1", gate("b-gate"), lease)
         await index.append("s1", gate("a-gate"), lease)
-        other = await opened(index, "s2", workspace=ELSEWHERE)
+        other = await open_session(index, "s2", workspace=ELSEWHERE)
         await index.append("s2", gate("b-gate"), other)
         assert gate_names(await index.open_gates()) == [("s2", "b-gate"), ("s1", "b-gate"), ("s1", "a-gate")]
         waiting = (await index.open_gates(HERE))[0]
@@ -101,7 +101,7 @@ class IndexKit(ABC):
 
     async def test_open_gates_can_be_limited_to_the_sessions_of_one_person(self, index: Record) -> None:
         for session, owner in (("s1", "ada"), ("s2", "bob")):
-            lease = await opened(index, session, owner=owner, workspace=HERE)
+            lease = await open_session(index, session, owner=owner, workspace=HERE)
             await index.append(session, gate("decide"), lease)
         assert gate_names(await index.open_gates(owner="ada")) == [("s1", "decide")]
         assert gate_names(await index.open_gates(HERE, "bob")) == [("s2", "decide")]
@@ -109,7 +109,7 @@ class IndexKit(ABC):
 
     async def test_an_ended_or_forgotten_session_has_no_open_gates(self, index: Record) -> None:
         for session in ("decided", "ended", "forgotten", "removed"):
-            lease = await opened(index, session)
+            lease = await open_session(index, session)
             await index.append(session, gate("decide"), lease)
             if session == "decided":
                 await index.append(session, DecisionMade(Decision(Outcome.REACHED, (Said("council"),))), lease)
@@ -122,7 +122,7 @@ class IndexKit(ABC):
 
     async def test_the_index_can_be_rebuilt_from_the_record(self, index: Record) -> None:
         for session in ("s1", "s2"):
-            lease = await opened(index, session, owner="ada", workspace=HERE, name="n" * 9000)
+            lease = await open_session(index, session, owner="ada", workspace=HERE, name="n" * 9000)
             await index.append(session, gate("first"), lease)
             await index.append(session, gate("second", details={"text": "long " * 4000}), lease)
             await index.append(session, GateAnswered("first", "stop"))

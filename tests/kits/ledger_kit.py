@@ -13,7 +13,7 @@ import pytest
 from roundtable.core.events import EntryWritten, NoteSaid, SessionEnded
 from roundtable.core.ledger import Entry, EntryKind, EntryState
 from roundtable.core.ports import Ledger
-from tests.kits.store_kit import Record, opened, opening
+from tests.kits.store_kit import Record, open_session, opening
 
 HERE, ELSEWHERE = "/w", "/elsewhere"
 
@@ -49,7 +49,7 @@ class LedgerKit(ABC):
         await books.close()
 
     async def test_a_session_is_unfiled_once_it_has_ended_or_received_an_entry(self, books: Books) -> None:
-        lease = await opened(books, "s1")
+        lease = await open_session(books, "s1")
         await books.append("s2", opening())
         await books.append("s1", NoteSaid("not yet"))
         assert await books.unfiled() == []

@@ -55,7 +55,7 @@ def shell(
     return Job(("sh", "-c", script), str(folder), copied, files or {}, bounds)
 
 
-def running(command: str) -> bool:
+def is_running(command: str) -> bool:
     """Whether any process of this machine has this text in its command line."""
     lines: list[bytes] = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -64,20 +64,20 @@ def running(command: str) -> bool:
     return any(command.encode() in line for line in lines)
 
 
-def until_gone(command: str) -> None:
+def wait_until_gone(command: str) -> None:
     """Wait until no process has this text in its command line; fail after a minute."""
     deadline = time.monotonic() + 60
-    while running(command):
+    while is_running(command):
         assert time.monotonic() < deadline, f"{command} still runs"
         time.sleep(0.05)
 
 
-def contents(folder: Path) -> dict[str, str]:
+def read_files(folder: Path) -> dict[str, str]:
     """Return the files of a folder by name."""
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
-def moment() -> str:
+def unique_seconds() -> str:
     """Return a number of seconds to sleep that no other test uses."""
     return f"3607.{time.monotonic_ns()}"
 
@@ -112,10 +112,10 @@ class SandboxKit:
 
     @pytest.mark.feature("S0.57")
     async def test_output_is_streamed_during_a_run_and_one_exit_ends_it(self, sandbox: Sandbox, folder: Path) -> None:
-        seconds = moment()
+        seconds = unique_seconds()
         async with aclosing(sandbox.run(shell(f"echo begun; sleep {seconds}", folder))) as run:
             assert await anext(run) == Output(b"begun\n"), "heard while it sleeps"
-            assert running(seconds)
+            assert is_running(seconds)
         seen = [item async for item in sandbox.run(shell("echo out; echo err >&2; exit 3", folder))]
         assert b"".join(item.data for item in seen if isinstance(item, Output)) in (b"out\nerr\n", b"err\nout\n")
         assert [type(item) for item in seen].count(Exit) == 1
@@ -156,7 +156,7 @@ print(client.recv(5).decode())
             sandbox, shell("echo changed > a.txt && touch b && cat a.txt && ls", folder, copied=True)
         )
         assert (end.code, end.output) == (0, b"changed\na.txt\nb\n")
-        assert contents(folder) == {"a.txt": "hello"}
+        assert read_files(folder) == {"a.txt": "hello"}
 
     async def test_a_copy_keeps_file_modes_and_links_whoever_owns_the_files(
         self, sandbox: Sandbox, folder: Path
@@ -180,7 +180,7 @@ print(client.recv(5).decode())
         (folder / "run.sh").chmod(0o755)
         end = await run_sandbox_job(sandbox, Job(("./run.sh",), str(folder), copied=True, place=str(there)))
         assert (end.code, end.output.decode()) == (0, f"{there}\na.txt\nrun.sh\nhellothere\n")
-        assert contents(there) == {"a.txt": "mine", "secret.txt": "secret"}
+        assert read_files(there) == {"a.txt": "mine", "secret.txt": "secret"}
 
     async def test_folders_lent_to_a_copy_are_visible_and_read_only(
         self, sandbox: Sandbox, folder: Path, tmp_path: Path
@@ -194,7 +194,7 @@ print(client.recv(5).decode())
         assert end.code == 0
         assert end.output.startswith(b"lent")
         assert end.output.endswith(b"\n.:\na.txt\nmodules\nown\n\nown:\n")
-        assert contents(there) == {"one.txt": "lent"}
+        assert read_files(there) == {"one.txt": "lent"}
         assert (
             await run_sandbox_job(sandbox, msgspec.structs.replace(shell("ls", folder), lent=lent))
         ).output == b"a.txt\nown\n"
@@ -204,7 +204,7 @@ print(client.recv(5).decode())
         files = {"a.txt": "other", "deep/er/ü.txt": "new\n"}
         end = await run_sandbox_job(sandbox, shell("cat a.txt deep/er/*; echo x > deep/y", folder, files=files))
         assert (end.code, end.output) == (0, b"othernew\n")
-        assert contents(folder) == {"a.txt": "hello"}
+        assert read_files(folder) == {"a.txt": "hello"}
 
     @pytest.mark.parametrize("path", ["../out.txt", "/tmp/out.txt", "a/../../out.txt", ""])
     async def test_a_file_with_a_path_outside_the_copy_is_refused(
@@ -252,7 +252,7 @@ print(client.recv(5).decode())
     @pytest.mark.feature("S0.61")
     @pytest.mark.parametrize("how", ["closed", "cancelled"])
     async def test_stopping_a_run_ends_all_its_processes(self, sandbox: Sandbox, folder: Path, how: str) -> None:
-        seconds = moment()
+        seconds = unique_seconds()
         job = shell(f"(setsid sleep {seconds} &) ; echo begun; sleep {seconds}", folder, copied=True)
         heard = asyncio.Event()
 
@@ -270,28 +270,28 @@ print(client.recv(5).decode())
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-        assert not running(seconds)
+        assert not is_running(seconds)
         assert self.left_behind(os.getpid()) == []
 
     async def test_stopping_a_run_before_its_first_output_leaves_nothing(self, sandbox: Sandbox, folder: Path) -> None:
-        seconds = moment()
+        seconds = unique_seconds()
         task = asyncio.create_task(run_sandbox_job(sandbox, shell(f"sleep {seconds}", folder)))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        until_gone(seconds)
+        wait_until_gone(seconds)
         assert self.left_behind(os.getpid()) == []
 
     async def test_a_finished_run_leaves_no_process_running(self, sandbox: Sandbox, folder: Path) -> None:
-        seconds = moment()
+        seconds = unique_seconds()
         end = await run_sandbox_job(sandbox, shell(f"(setsid sleep {seconds} >/dev/null 2>&1 &); exit 4", folder))
         assert end.code == 4
-        until_gone(seconds)
+        wait_until_gone(seconds)
         assert self.left_behind(os.getpid()) == []
 
     async def test_a_killed_process_of_ours_ends_its_runs(self, sandbox: Sandbox, folder: Path, tmp_path: Path) -> None:
-        seconds, temporary = moment(), tmp_path / "temporary"
+        seconds, temporary = unique_seconds(), tmp_path / "temporary"
         temporary.mkdir()
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", KILLED, self.use, str(folder), seconds),
@@ -300,11 +300,11 @@ print(client.recv(5).decode())
         )
         assert child.stdout is not None
         assert b"begun" in await child.stdout.readline()
-        assert running(seconds)
+        assert is_running(seconds)
         child.send_signal(signal.SIGKILL)
         await child.wait()
-        until_gone(f"sleep\0{seconds}")
-        assert contents(temporary) == {}
+        wait_until_gone(f"sleep\0{seconds}")
+        assert read_files(temporary) == {}
         the_next = await asyncio.create_subprocess_exec(sys.executable, "-c", NEXT, self.use)
         assert await the_next.wait() == 0
         assert self.left_behind(child.pid) == []

@@ -57,14 +57,14 @@ def move(text: str, seat: str = "one") -> MoveMade:
     return MoveMade("council/1-blind", seat, f"council/1-blind/{seat}#1", text, "script:one")
 
 
-async def opened(store: Record, session: str, **more: Any) -> Lease:
+async def open_session(store: Record, session: str, **more: Any) -> Lease:
     """Open a session and acquire its lease."""
     await store.append(session, opening(**more))
     lease, _ = await store.acquire(session, current_lease_holder())
     return lease
 
 
-def numbers(records: Sequence[Recorded]) -> list[int]:
+def sequence_numbers(records: Sequence[Recorded]) -> list[int]:
     """Return the sequence numbers of facts."""
     return [recorded.seq for recorded in records]
 
@@ -101,9 +101,9 @@ class StoreKit(ABC):
     async def test_concurrent_facts_are_numbered_without_gaps(self, store: Record) -> None:
         await store.append("s1", opening())
         notes = await asyncio.gather(*(store.append("s1", NoteSaid(f"note {n}")) for n in range(200)))
-        assert sorted(numbers(notes)) == list(range(2, 202))
+        assert sorted(sequence_numbers(notes)) == list(range(2, 202))
         records = await store.read("s1")
-        assert numbers(records) == list(range(1, 202))
+        assert sequence_numbers(records) == list(range(1, 202))
         assert sorted(notes, key=lambda note: note.seq) == records[1:]
         assert len({recorded.at for recorded in records}) > 1
         assert all(len(recorded.at) == 27 and recorded.at.endswith("Z") for recorded in records)
@@ -118,7 +118,7 @@ class StoreKit(ABC):
     async def test_reading_continues_after_the_last_fact_that_was_read(self, store: Record) -> None:
         await store.append("s1", opening())
         await store.append("s1", NoteSaid("a"))
-        assert numbers(await store.read("s1", 1)) == [2]
+        assert sequence_numbers(await store.read("s1", 1)) == [2]
         assert await store.read("s1", 2) == []
         assert await store.read("nobody") == []
 
@@ -128,7 +128,7 @@ class StoreKit(ABC):
         await store.append("s1", opening())
         with pytest.raises(RecordError, match="already been opened"):
             await store.append("s1", opening())
-        assert numbers(await store.read("s1")) == [1]
+        assert sequence_numbers(await store.read("s1")) == [1]
 
     @pytest.mark.feature("S1.89")
     async def test_without_a_lease_only_facts_of_people_are_accepted(self, store: Record) -> None:
@@ -140,21 +140,21 @@ class StoreKit(ABC):
     async def test_several_facts_are_appended_together_or_not_at_all(self, store: Record) -> None:
         lease, _ = await store.acquire("s1", current_lease_holder())
         records = await store.append_many("s1", [opening(), move("a"), move("b")], lease)
-        assert numbers(records) == [1, 2, 3]
+        assert sequence_numbers(records) == [1, 2, 3]
         with pytest.raises(RecordError):
             await store.append_many("s1", [move("c"), opening()], lease)
         assert await store.read("s1") == records
         assert await store.append_many("s1", []) == []
 
     async def test_a_refused_fact_does_not_affect_other_facts(self, store: Record) -> None:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         stale = Lease("s1", lease.token - 1)
         results = await asyncio.gather(
             *(store.append("s1", move(str(n)), stale if n % 3 == 0 else lease) for n in range(30)),
             return_exceptions=True,
         )
         assert [isinstance(result, LeaseLost) for result in results] == [n % 3 == 0 for n in range(30)]
-        assert numbers(await store.read("s1")) == list(range(1, 22))
+        assert sequence_numbers(await store.read("s1")) == list(range(1, 22))
 
     async def test_a_cancelled_append_leaves_the_fact_complete_or_absent(self, store: Record) -> None:
         await store.append("s1", opening())
@@ -165,7 +165,7 @@ class StoreKit(ABC):
         await asyncio.gather(*tasks, return_exceptions=True)
         last = await store.append("s1", NoteSaid("after"))
         records = await store.read("s1")
-        assert numbers(records) == list(range(1, last.seq + 1))
+        assert sequence_numbers(records) == list(range(1, last.seq + 1))
         texts = [recorded.event.text for recorded in records if isinstance(recorded.event, NoteSaid)]
         assert set(texts) >= {str(n) for n in range(1, 40, 2)}
         assert len(texts) == len(set(texts))
@@ -184,7 +184,7 @@ class StoreKit(ABC):
             assert [r for _, r in seen if r.session == session] == await store.read(session)
 
     async def test_a_fact_of_an_unknown_kind_is_kept_unchanged(self, store: Record) -> None:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         event = UnknownEvent("table.polished", {"by": "someone", "shine": 0.5, "where": [{"$blob": "x"}, {"$$": None}]})
         recorded = await store.append("s1", event, lease)
         assert recorded.event == event
@@ -196,7 +196,7 @@ class StoreKit(ABC):
         "text", ["a" * 8192, "a" * 8193, "é" * 4097, '"\n' * 5000, "🟢" * 30_000, '{"$blob":"x"}' * 700]
     )
     async def test_long_texts_are_read_back_unchanged(self, store: Record, text: str) -> None:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         unknown = UnknownEvent("long.told", {"text": text, "$blob": "mine", "$$blob": [text, {"$blob": text}]})
         for event in (move(text), unknown):
             recorded = await store.append("s1", event, lease)
@@ -230,7 +230,7 @@ class StoreKit(ABC):
     async def test_secrets_are_redacted_in_the_record_and_in_the_result_of_append(self, tmp_path: Path) -> None:
         secret = 'hunter-"2"-hunter'
         store = await self.make(tmp_path, Redactor([secret]))
-        lease = await opened(store, "s1", question=f"Is {secret} a good password?")
+        lease = await open_session(store, "s1", question=f"Is {secret} a good password?")
         texts = [f"it is {secret}", f"{secret} " * 1000, "nothing here"]
         written = [await store.append("s1", move(text), lease) for text in texts]
         records = await store.read("s1")
@@ -273,7 +273,7 @@ class StoreKit(ABC):
             seen: list[int] = []
             while len(seen) < 101:
                 assert await store.changed("s1", len(seen), HANG)
-                seen += numbers(await store.read("s1", len(seen)))
+                seen += sequence_numbers(await store.read("s1", len(seen)))
             return seen
 
         async def speak() -> None:
@@ -289,7 +289,7 @@ class StoreKit(ABC):
     # --- leases --------------------------------------------------------------------------------
 
     async def test_a_session_has_one_holder(self, store: Record) -> None:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         assert await store.holder("s1") == current_lease_holder()
         with pytest.raises(SessionHeld, match=str(os.getpid())) as refused:
             await store.acquire("s1", current_lease_holder())
@@ -307,16 +307,16 @@ class StoreKit(ABC):
 
     @pytest.mark.feature("S0.71")
     async def test_acquiring_a_session_returns_its_record(self, store: Record) -> None:
-        first = await opened(store, "s1")
+        first = await open_session(store, "s1")
         await store.append("s1", move("before"), first)
         await store.release(first)
         _, records = await store.acquire("s1", current_lease_holder())
         assert records == await store.read("s1")
-        assert numbers(records) == [1, 2]
+        assert sequence_numbers(records) == [1, 2]
 
     async def test_an_expired_lease_is_fenced_off_once_another_is_acquired(self, tmp_path: Path) -> None:
         store = await self.make(tmp_path, lease_seconds=0.05)
-        slow = await opened(store, "s1")
+        slow = await open_session(store, "s1")
         await asyncio.sleep(0.06)
         assert await store.holder("s1") is None
         await store.append("s1", move("late, but nobody else came"), slow)
@@ -328,19 +328,19 @@ class StoreKit(ABC):
                 await attempt
         await store.release(slow)
         await store.append("s1", move("mine now"), quick)
-        assert numbers(await store.read("s1")) == [1, 2, 3]
+        assert sequence_numbers(await store.read("s1")) == [1, 2, 3]
         await store.close()
 
     async def test_a_released_lease_cannot_write(self, store: Record) -> None:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         await store.release(lease)
         for attempt in (store.append("s1", move("gone"), lease), store.renew(lease)):
             with pytest.raises(LeaseLost):
                 await attempt
 
     async def test_a_lease_is_valid_for_its_own_session_only(self, store: Record) -> None:
-        lease = await opened(store, "s1")
-        await opened(store, "s2")
+        lease = await open_session(store, "s1")
+        await open_session(store, "s2")
         with pytest.raises(LeaseLost):
             await store.append("s2", move("wrong room"), lease)
 
@@ -358,7 +358,7 @@ class StoreKit(ABC):
     # --- the list of sessions ------------------------------------------------------------------
 
     async def test_the_session_list_shows_the_newest_first(self, store: Record) -> None:
-        lease = await opened(store, "s1", question="q" * 300, name="api", slug="2026-api", workspace="/w")
+        lease = await open_session(store, "s1", question="q" * 300, name="api", slug="2026-api", workspace="/w")
         await store.append("s2", opening(workspace="/elsewhere"))
         await store.append("s1", RunStarted(current_lease_holder()), lease)
         await store.append("s1", SessionAmended(name="api-2"))
@@ -484,7 +484,7 @@ class StoreKit(ABC):
         assert [offset for offset, _ in await store.facts(0)] == [last], "offsets stay what they were"
         await store.append("s2", NoteSaid("goes on"))
         assert (await store.facts(last))[0][0] > last
-        assert numbers(await store.read("s2")) == [1, 2]
+        assert sequence_numbers(await store.read("s2")) == [1, 2]
 
     async def test_a_blob_keeps_the_blobs_that_it_names(self, store: Record) -> None:
         file = await store.keep(b"a file of a draft")
@@ -500,9 +500,9 @@ class StoreKit(ABC):
     async def test_a_running_session_is_not_removed_and_no_blob_is_deleted(self, store: Record) -> None:
         digest = await store.keep(b"a form about to be named")
         await store.append("s1", opening(templates={"blind": digest}))
-        lease = await opened(store, "s2")
+        lease = await open_session(store, "s2")
         assert (await store.remove(["s1", "s2"])).sessions == ("s1",)
-        assert numbers(await store.read("s2")) == [1]
+        assert sequence_numbers(await store.read("s2")) == [1]
         assert await store.fetch(digest) == b"a form about to be named"
         await store.release(lease)
         assert (await store.remove(["s2"])).sessions == ("s2",)

@@ -20,25 +20,25 @@ from roundtable.core.values import Message, Reply, Request
 Said = list[str | Reply | Fault]
 
 
-def ask(text: str = "Hello?", *, seat: str = "one", call: str = "kit/1-round/one#1", **more: Any) -> Request:
+def make_request(text: str = "Hello?", *, seat: str = "one", call: str = "kit/1-round/one#1", **more: Any) -> Request:
     """Return a request as the engine makes it."""
     request = Request(call, seat, (Message("system", "You are brief."), Message("user", text)), max_tokens=200)
     return msgspec.structs.replace(request, **more)
 
 
-async def hear(voice: Voice, request: Request | None = None) -> Said:
+async def collect_events(voice: Voice, request: Request | None = None) -> Said:
     """Return everything that a voice yields for one request."""
-    return [item async for item in voice.speak(request or ask())]
+    return [item async for item in voice.speak(request or make_request())]
 
 
-def ending(said: Said) -> Reply | Fault:
+def last_event(said: Said) -> Reply | Fault:
     """Return the Reply or Fault at the end."""
     last = said[-1]
     assert not isinstance(last, str)
     return last
 
 
-async def first_words(speech: AsyncGenerator[str | Reply | Fault]) -> str | Reply | Fault:
+async def first_text(speech: AsyncGenerator[str | Reply | Fault]) -> str | Reply | Fault:
     """Return the first delta with text."""
     while not (piece := await anext(speech)):
         pass
@@ -80,14 +80,14 @@ class VoiceKit(ABC):
 
     @pytest.mark.feature("S3.26", "S4.13", "S4.14")
     async def test_a_call_ends_with_exactly_one_reply(self, stage: Stage) -> None:
-        said = await hear(stage.talker())
-        reply = ending(said)
+        said = await collect_events(stage.talker())
+        reply = last_event(said)
         assert isinstance(reply, Reply)
         assert all(isinstance(item, str) for item in said[:-1])
         assert "".join(cast(list[str], said[:-1])) == reply.text
 
     async def test_nothing_follows_the_ending(self, stage: Stage) -> None:
-        speech = stage.talker().speak(ask())
+        speech = stage.talker().speak(make_request())
         async for item in speech:
             if not isinstance(item, str):
                 break
@@ -104,34 +104,34 @@ class VoiceKit(ABC):
 
     @pytest.mark.feature("S4.14")
     async def test_an_empty_answer_is_a_fault(self, stage: Stage) -> None:
-        fault = ending(await hear(stage.mute()))
+        fault = last_event(await collect_events(stage.mute()))
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.EMPTY
         assert fault.message
         assert fault.help
 
     async def test_a_failed_call_reports_its_usage(self, stage: Stage) -> None:
-        fault = ending(await hear(stage.mute()))
+        fault = last_event(await collect_events(stage.mute()))
         assert isinstance(fault, Fault)
         assert fault.usage.input_tokens > 0
 
     async def test_a_reply_reports_its_usage(self, stage: Stage) -> None:
-        reply = ending(await hear(stage.talker()))
+        reply = last_event(await collect_events(stage.talker()))
         assert isinstance(reply, Reply)
         assert reply.usage.input_tokens > 0
         assert reply.usage.output_tokens > 0
 
     async def test_concurrent_calls_are_all_answered(self, stage: Stage) -> None:
         voice = stage.talker()
-        calls = [ask(seat=f"s{n}", call=f"kit/1-round/s{n}#1") for n in range(stage.many)]
-        for said in await asyncio.gather(*(hear(voice, call) for call in calls)):
-            reply = ending(said)
+        calls = [make_request(seat=f"s{n}", call=f"kit/1-round/s{n}#1") for n in range(stage.many)]
+        for said in await asyncio.gather(*(collect_events(voice, call) for call in calls)):
+            reply = last_event(said)
             assert isinstance(reply, Reply), reply
             assert "".join(cast(list[str], said[:-1])) == reply.text
 
     async def test_closing_the_stream_stops_the_work(self, stage: Stage) -> None:
-        speech = stage.slow().speak(ask())
-        assert isinstance(await first_words(speech), str)
+        speech = stage.slow().speak(make_request())
+        assert isinstance(await first_text(speech), str)
         async with asyncio.timeout(stage.bound):
             await speech.aclose()
         await _becomes_idle(stage)
@@ -141,7 +141,7 @@ class VoiceKit(ABC):
         started = asyncio.Event()
 
         async def listen() -> None:
-            async for piece in stage.slow().speak(ask()):
+            async for piece in stage.slow().speak(make_request()):
                 if piece:
                     started.set()
 
@@ -155,18 +155,20 @@ class VoiceKit(ABC):
         await _becomes_idle(stage)
 
     async def test_a_cancelled_call_leaves_the_voice_usable(self, stage: Stage) -> None:
-        speech = stage.slow().speak(ask())
-        await first_words(speech)
+        speech = stage.slow().speak(make_request())
+        await first_text(speech)
         await speech.aclose()
-        assert isinstance(ending(await hear(stage.talker())), Reply)
+        assert isinstance(last_event(await collect_events(stage.talker())), Reply)
 
     async def test_a_call_cancelled_before_its_start_costs_nothing(self, stage: Stage) -> None:
-        speech = stage.slow().speak(ask())
+        speech = stage.slow().speak(make_request())
         await speech.aclose()
         await _becomes_idle(stage)
 
     async def test_unusual_characters_in_the_prompt_are_accepted(self, stage: Stage) -> None:
-        said = await hear(stage.talker(), ask("half a character \udc80, a null \x00 and an end \u2028."))
+        said = await collect_events(
+            stage.talker(), make_request("half a character \udc80, a null \x00 and an end \u2028.")
+        )
         assert not isinstance(said[-1], str)
 
     async def test_closing_a_voice_twice_is_safe(self, stage: Stage) -> None:

@@ -14,7 +14,7 @@ from roundtable.voices.agents.workdirs import write_agent_cli_files
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ending, hear
+from tests.kits.voice_kit import collect_events, last_event
 from tests.real.test_agents import RealKit, stay_alone
 from tests.real.test_agents import real as any_way
 from tests.voices.agents import talk
@@ -64,8 +64,8 @@ async def test_an_acp_agent_answers_and_remembers_the_conversation(
     voice: str, server: FaultServer, tmp_path: Path
 ) -> None:
     speaker = real(voice, server, tmp_path / "home")
-    first = ending(await hear(speaker, talk("One?", timeout=60)))
-    second = ending(await hear(speaker, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
+    first = last_event(await collect_events(speaker, talk("One?", timeout=60)))
+    second = last_event(await collect_events(speaker, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
     assert isinstance(first, Reply), first
     assert isinstance(second, Reply), second
     assert first.text == second.text == DEFAULT_ANSWER_TEXT
@@ -91,7 +91,7 @@ async def test_claude_runs_without_the_hooks_servers_and_instructions_of_the_per
         ".claude/CLAUDE.md": "Speak of owls.",
     }
     write_agent_cli_files(home, own, {})
-    end = ending(await hear(speaker, talk("One?", timeout=60)))
+    end = last_event(await collect_events(speaker, talk("One?", timeout=60)))
     assert isinstance(end, Reply), end
     assert not (tmp_path / "hooked").exists()
     assert not (tmp_path / "served").exists()

@@ -11,7 +11,7 @@ import pytest
 from roundtable.core.values import Reply
 from roundtable.voices.fault_server import FaultServer
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending, hear
+from tests.kits.voice_kit import collect_events, last_event, make_request
 from tests.real.test_agents import BIN, NAMES, real, stay_alone
 from tests.repository import git, repository
 
@@ -43,7 +43,11 @@ async def test_an_agent_that_edits_files_writes_in_its_own_folder(
 ) -> None:
     place = repository(tmp_path / "place", {"README.md": "# Here\n"})
     server.target = str(place / "written.txt")
-    end = ending(await hear(real(name, server, home, temporary=tmp_path), ask(timeout=60, workplace=str(place))))
+    end = last_event(
+        await collect_events(
+            real(name, server, home, temporary=tmp_path), make_request(timeout=60, workplace=str(place))
+        )
+    )
     assert isinstance(end, Reply), end
     assert git(place, "status", "--porcelain") == "?? written.txt\n"
 
@@ -55,7 +59,11 @@ async def test_an_agent_that_edits_files_cannot_write_elsewhere(
     place = repository(tmp_path / "place", {"README.md": "# Here\n"})
     elsewhere = repository(tmp_path / "elsewhere", {"README.md": "# There\n"})
     server.target = str(elsewhere / "written.txt")
-    end = ending(await hear(real(name, server, home, temporary=tmp_path), ask(timeout=60, workplace=str(place))))
+    end = last_event(
+        await collect_events(
+            real(name, server, home, temporary=tmp_path), make_request(timeout=60, workplace=str(place))
+        )
+    )
     assert isinstance(end, Reply), end
     assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
     assert git(elsewhere, "status", "--porcelain") == ""

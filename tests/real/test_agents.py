@@ -21,7 +21,7 @@ from roundtable.voices.agents.roster import AgentVoices, point_agent_cli_at_endp
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
-from tests.kits.voice_kit import ask, ending, hear
+from tests.kits.voice_kit import collect_events, last_event, make_request
 from tests.voices.agents import gone, running_with, talk
 
 pytestmark = pytest.mark.real
@@ -112,7 +112,9 @@ class RealKit(FaultKit):
 
     async def test_a_model_that_tries_to_write_a_file_cannot(self, server: FaultServer, tmp_path: Path) -> None:
         server.behave, server.target = "write", str(tmp_path / "written.txt")
-        end = ending(await hear(real(self.name, server, tmp_path / "home", self.kind), ask(timeout=60)))
+        end = last_event(
+            await collect_events(real(self.name, server, tmp_path / "home", self.kind), make_request(timeout=60))
+        )
         assert isinstance(end, Reply), end
         assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
         assert not (tmp_path / "written.txt").exists()
@@ -169,8 +171,8 @@ async def test_a_real_agent_answers_and_continues_its_native_session(
     name: str, server: FaultServer, tmp_path: Path
 ) -> None:
     voice = real(name, server, tmp_path / "home")
-    first = ending(await hear(voice, talk("One?", timeout=60)))
-    second = ending(await hear(voice, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
+    first = last_event(await collect_events(voice, talk("One?", timeout=60)))
+    second = last_event(await collect_events(voice, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
     assert isinstance(first, Reply), first
     assert isinstance(second, Reply), second
     assert first.text == second.text == DEFAULT_ANSWER_TEXT
@@ -191,5 +193,5 @@ async def test_a_real_agent_is_asked_for_an_answer_in_a_schema(name: str, server
         "required": ["stand"],
         "additionalProperties": False,
     }
-    await hear(real(name, server, tmp_path / "home"), ask(schema=schema, timeout=60))
+    await collect_events(real(name, server, tmp_path / "home"), make_request(schema=schema, timeout=60))
     assert "stand" in str(server.seen[-1].body)

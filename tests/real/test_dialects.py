@@ -18,7 +18,7 @@ from roundtable.voices import models
 from roundtable.voices.endpoints import DialectName, Endpoint, load_shipped_endpoints, parse_provider_endpoint
 from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
-from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
 from tests.real.servers import MUTE, Served, litellm, llama, silence
 
 pytestmark = pytest.mark.real
@@ -82,7 +82,7 @@ class RealStage(Stage):
         return Short(self.voice())
 
     def slow(self) -> Voice:
-        return Short(self.voice(), ask("Count from one to five hundred.", max_tokens=1500))
+        return Short(self.voice(), make_request("Count from one to five hundred.", max_tokens=1500))
 
     def mute(self) -> Voice:
         # The proxy has a model of that name; llama.cpp has but one, and is told to say nothing.
@@ -114,7 +114,10 @@ class RealKit(VoiceKit):
 
     async def test_the_token_counts_of_a_real_server_are_reported(self, stage: Stage) -> None:
         """Forty words are forty tokens to this model; our estimate by length says sixty."""
-        first, second = [ending(await hear(stage.talker(), ask(text))) for text in ("Hi", "Hi" + " there" * 40)]
+        first, second = [
+            last_event(await collect_events(stage.talker(), make_request(text)))
+            for text in ("Hi", "Hi" + " there" * 40)
+        ]
         assert isinstance(first, Reply)
         assert isinstance(second, Reply)
         assert second.usage.input_tokens - first.usage.input_tokens == (40 if self.reports_usage else 60)

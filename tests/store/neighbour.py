@@ -11,7 +11,7 @@ from roundtable.core.events import NoteSaid
 from roundtable.core.faults import RoundtableError
 from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
-from tests.kits.store_kit import move, opened, opening
+from tests.kits.store_kit import move, open_session, opening
 
 
 def say(*words: object) -> None:
@@ -49,7 +49,7 @@ async def flood(store: SqliteStore, session: str) -> None:
 
 async def fill(store: SqliteStore, session: str) -> None:
     """Write until the disk is full, then again when there is space."""
-    lease = await opened(store, session)
+    lease = await open_session(store, session)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
     try:

@@ -12,7 +12,7 @@ from roundtable.store.database import MIGRATIONS, migrate_database
 from roundtable.store.in_memory import InMemoryStore
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.ledger_kit import HERE, Books, LedgerKit, decision, error
-from tests.kits.store_kit import opened
+from tests.kits.store_kit import open_session
 
 
 class TestSqliteLedger(LedgerKit):
@@ -44,7 +44,7 @@ async def test_an_older_record_is_upgraded_and_its_sessions_are_unfiled(tmp_path
 
 async def test_the_ledger_survives_the_end_of_its_process(tmp_path: Path) -> None:
     async with await SqliteStore.open(tmp_path / "roundtable.db") as store:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         ended = await store.append("s1", SessionEnded("reached"), lease)
         (filed,) = await store.file("s1", ended.seq, [decision("s1", "Use REST")])
     async with await SqliteStore.open(tmp_path / "roundtable.db") as store:

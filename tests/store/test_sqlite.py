@@ -23,7 +23,7 @@ from roundtable.store.database import APPLICATION_ID, MIGRATIONS, migrate_databa
 from roundtable.store.leases import current_lease_holder
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.index_kit import gate
-from tests.kits.store_kit import HANG, move, numbers, opened, opening
+from tests.kits.store_kit import HANG, move, open_session, opening, sequence_numbers
 
 REPO = Path(__file__).parents[2]
 
@@ -45,19 +45,19 @@ class Neighbour:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
 
-    async def hears(self) -> list[Any]:
+    async def read_line(self) -> list[Any]:
         """Return its next output line; empty at the end."""
         assert self.process.stdout is not None
         line = await asyncio.wait_for(self.process.stdout.readline(), HANG)
         return json.loads(line) if line.endswith(b"\n") else []
 
-    async def tell(self) -> None:
+    async def resume(self) -> None:
         """Let it continue."""
         assert self.process.stdin is not None
         self.process.stdin.write(b"\n")
         await self.process.stdin.drain()
 
-    async def killed(self) -> None:
+    async def kill(self) -> None:
         """Kill it."""
         self.process.send_signal(signal.SIGKILL)
         assert await self.process.wait() == -signal.SIGKILL
@@ -78,12 +78,12 @@ async def neighbour(path: Path, *words: str) -> AsyncGenerator[Neighbour]:
             await asyncio.wait_for(process.wait(), HANG)
 
 
-def query(path: Path, sql: str, *given: object) -> list[Any]:
+def run_query(path: Path, sql: str, *given: object) -> list[Any]:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         return db.execute(sql, given).fetchall()
 
 
-def on_disk(path: Path) -> bytes:
+def read_disk(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
 
 
@@ -100,10 +100,10 @@ async def test_concurrent_processes_write_without_gaps(store: SqliteStore, path:
     await store.append("s1", opening())
     async with neighbour(path, "note", "s1", "300") as one, neighbour(path, "note", "s1", "300") as two:
         here = await asyncio.gather(*(store.append("s1", NoteSaid(f"here {n}")) for n in range(300)))
-        there = [(await process.hears())[1] for process in (one, two)]
-    assert sorted([1, *numbers(here), *there[0], *there[1]]) == list(range(1, 902))
-    assert numbers(await store.read("s1")) == list(range(1, 902))
-    assert query(path, "SELECT last_seq FROM listed") == [(901,)]
+        there = [(await process.read_line())[1] for process in (one, two)]
+    assert sorted([1, *sequence_numbers(here), *there[0], *there[1]]) == list(range(1, 902))
+    assert sequence_numbers(await store.read("s1")) == list(range(1, 902))
+    assert run_query(path, "SELECT last_seq FROM listed") == [(901,)]
 
 
 async def test_concurrent_processes_can_create_the_record_file(path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_concurrent_processes_can_create_the_record_file(path: Path) -> No
         neighbour(path, "start", "b") as b,
         neighbour(path, "start", "c") as c,
     ):
-        assert [await process.hears() for process in (a, b, c)] == [["opened", 1]] * 3
+        assert [await process.read_line() for process in (a, b, c)] == [["opened", 1]] * 3
 
 
 @pytest.mark.feature("S1.106")
@@ -120,18 +120,18 @@ async def test_facts_of_another_process_wake_waiting_readers(store: SqliteStore,
     await store.append("s1", opening())
     waiting = [asyncio.ensure_future(store.changed("s1", 1, HANG)) for _ in range(3)]
     async with neighbour(path, "note", "s1", "1") as process:
-        assert await process.hears() == ["noted", [2]]
+        assert await process.read_line() == ["noted", [2]]
         assert await asyncio.gather(*waiting) == [True] * 3
-    assert numbers(await store.read("s1", 1)) == [2]
+    assert sequence_numbers(await store.read("s1", 1)) == [2]
 
 
 async def test_a_live_process_keeps_its_lease_until_it_is_killed(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     async with neighbour(path, "hold", "s1") as process:
-        assert await process.hears() == ["holding", 1]
+        assert await process.read_line() == ["holding", 1]
         with pytest.raises(SessionHeld, match=str(process.process.pid)):
             await store.acquire("s1", current_lease_holder())
-        await process.killed()
+        await process.kill()
         assert await store.holder("s1") is None
         assert (await store.acquire("s1", current_lease_holder()))[0].token == 2
 
@@ -140,13 +140,13 @@ async def test_a_process_that_lost_its_lease_cannot_write(path: Path) -> None:
     async with await SqliteStore.open(path) as store:
         await store.append("s1", opening())
         async with neighbour(path, "hold", "s1") as process:
-            assert await process.hears() == ["holding", 1]
-            query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
+            assert await process.read_line() == ["holding", 1]
+            run_query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
             lease, _ = await store.acquire("s1", current_lease_holder())
-            await process.tell()
-            assert await process.hears() == ["LeaseLost"]
+            await process.resume()
+            assert await process.read_line() == ["LeaseLost"]
         await store.append("s1", move("ours"), lease)
-        assert numbers(await store.read("s1")) == [1, 2]
+        assert sequence_numbers(await store.read("s1")) == [1, 2]
 
 
 async def test_a_killed_process_loses_no_confirmed_fact(path: Path) -> None:
@@ -156,12 +156,12 @@ async def test_a_killed_process_loses_no_confirmed_fact(path: Path) -> None:
     for _ in range(2):
         async with neighbour(path, "flood", "s1") as process:
             for _ in range(400):
-                told = max(told, (await process.hears())[1])
-            await process.killed()
-    assert query(path, "PRAGMA integrity_check") == [("ok",)]
+                told = max(told, (await process.read_line())[1])
+            await process.kill()
+    assert run_query(path, "PRAGMA integrity_check") == [("ok",)]
     async with await SqliteStore.open(path) as store:
         records = await store.read("s1")
-        assert numbers(records) == list(range(1, len(records) + 1))
+        assert sequence_numbers(records) == list(range(1, len(records) + 1))
         assert len(records) >= told > 400
         lease, _ = await store.acquire("s1", current_lease_holder())
         assert (await store.append("s1", move("resumed"), lease)).seq == len(records) + 1
@@ -180,26 +180,26 @@ async def test_only_the_owner_can_read_the_record_file(store: SqliteStore, path:
 async def test_secrets_never_reach_the_disk(path: Path) -> None:
     secret, shape = "correct-horse-battery-staple", "ghp_" + "a1B2" * 9
     async with await SqliteStore.open(path, Redactor([secret])) as store:
-        lease = await opened(store, "s1", question=f"{secret}?", name=secret)
+        lease = await open_session(store, "s1", question=f"{secret}?", name=secret)
         for text in (f"{secret} {shape}", f"{shape}\n{secret} " * 1000):
             await store.append("s1", move(text), lease)
         await store.append("s1", UnknownEvent("x.y", {secret: [shape]}), lease)
-        assert b"redacted" in on_disk(path)
-        assert secret.encode() not in on_disk(path)
-        assert shape.encode() not in on_disk(path)
-    assert secret.encode() not in on_disk(path)
+        assert b"redacted" in read_disk(path)
+        assert secret.encode() not in read_disk(path)
+        assert shape.encode() not in read_disk(path)
+    assert secret.encode() not in read_disk(path)
 
 
 async def test_a_long_text_is_stored_once(store: SqliteStore, path: Path) -> None:
     text = "long " * 5000
-    lease = await opened(store, "s1")
+    lease = await open_session(store, "s1")
     for _ in range(3):
         await store.append("s1", move(text), lease)
     await store.keep(text.encode())
     await store.append("s1", move("short"), lease)
-    assert query(path, "SELECT count(*), max(length(data)) FROM blobs") == [(1, 25_000)]
-    assert query(path, "SELECT max(length(body)) < 300 FROM events WHERE kind = 'move.made'") == [(1,)]
-    assert [packed for (packed,) in query(path, "SELECT packed FROM events ORDER BY pos")] == [0, 1, 1, 1, 0]
+    assert run_query(path, "SELECT count(*), max(length(data)) FROM blobs") == [(1, 25_000)]
+    assert run_query(path, "SELECT max(length(body)) < 300 FROM events WHERE kind = 'move.made'") == [(1,)]
+    assert [packed for (packed,) in run_query(path, "SELECT packed FROM events ORDER BY pos")] == [0, 1, 1, 1, 0]
 
 
 async def test_closing_the_store_writes_pending_facts(path: Path) -> None:
@@ -210,11 +210,11 @@ async def test_closing_the_store_writes_pending_facts(path: Path) -> None:
     await asyncio.sleep(0)
     await store.close()
     await store.close()
-    assert numbers(await asyncio.gather(*tasks)) == list(range(2, 102))
+    assert sequence_numbers(await asyncio.gather(*tasks)) == list(range(2, 102))
     for attempt in (waiting, store.append("s1", NoteSaid("late")), store.read("s1")):
         with pytest.raises(RecordError, match="closed"):
             await attempt
-    assert query(path, "SELECT count(*) FROM events") == [(101,)]
+    assert run_query(path, "SELECT count(*) FROM events") == [(101,)]
 
 
 async def test_two_stores_in_one_process_see_each_other(store: SqliteStore, path: Path) -> None:
@@ -248,7 +248,7 @@ def test_one_store_serves_several_event_loops(path: Path) -> None:
 
 async def test_a_fact_of_a_newer_version_is_refused(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
-    query(path, "UPDATE events SET v = 99")
+    run_query(path, "UPDATE events SET v = 99")
     with pytest.raises(RecordTooNew, match="99"):
         await store.read("s1")
 
@@ -256,7 +256,7 @@ async def test_a_fact_of_a_newer_version_is_refused(store: SqliteStore, path: Pa
 async def test_an_unknown_kind_of_fact_from_another_process_is_kept(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
     body = '{"kind":"table.polished","shine":3}'
-    query(
+    run_query(
         path, "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, 2, '', 1, '', ?, 0)", "s1", body
     )
     assert (await store.read("s1", 1))[0].event == UnknownEvent("table.polished", {"shine": 3})
@@ -266,23 +266,23 @@ async def test_an_unknown_kind_of_fact_from_another_process_is_kept(store: Sqlit
 @pytest.mark.parametrize("body", ["{", '{"kind":"move.made"}', "[]", "\udcff"])
 async def test_an_unreadable_fact_is_reported(store: SqliteStore, path: Path, body: str) -> None:
     await store.append("s1", opening())
-    query(path, "UPDATE events SET body = CAST(? AS TEXT)", body.encode("utf-8", "surrogateescape"))
+    run_query(path, "UPDATE events SET body = CAST(? AS TEXT)", body.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecordError):
         await store.read("s1")
 
 
 async def test_a_damaged_blob_is_reported(store: SqliteStore, path: Path) -> None:
     digest = await store.keep(b"as it was")
-    query(path, "UPDATE blobs SET data = ?", b"as it is not")
+    run_query(path, "UPDATE blobs SET data = ?", b"as it is not")
     async with await SqliteStore.open(path) as later:
         with pytest.raises(RecordError, match="damaged"):
             await later.fetch(digest)
 
 
 async def test_a_missing_long_text_is_a_record_error(store: SqliteStore, path: Path) -> None:
-    lease = await opened(store, "s1")
+    lease = await open_session(store, "s1")
     await store.append("s1", move("x" * 9000), lease)
-    query(path, "DELETE FROM blobs")
+    run_query(path, "DELETE FROM blobs")
     with pytest.raises(RecordError) as refused:
         await store.read("s1")
     assert not isinstance(refused.value, NotFound | LeaseLost)
@@ -290,7 +290,7 @@ async def test_a_missing_long_text_is_a_record_error(store: SqliteStore, path: P
 
 async def test_tables_of_a_newer_version_are_refused(store: SqliteStore, path: Path) -> None:
     await store.close()
-    query(path, "PRAGMA user_version = 99")
+    run_query(path, "PRAGMA user_version = 99")
     with pytest.raises(RecordTooNew, match="version 99"):
         await SqliteStore.open(path)
 
@@ -306,7 +306,7 @@ async def test_a_file_that_is_not_a_database_is_left_alone(tmp_path: Path) -> No
 
 async def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
-    query(path, "CREATE TABLE songs (title TEXT)")
+    run_query(path, "CREATE TABLE songs (title TEXT)")
     before = path.read_bytes()
     with pytest.raises(RecordError, match="another program"):
         await SqliteStore.open(path)
@@ -315,7 +315,7 @@ async def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> No
 
 async def test_a_damaged_record_file_is_reported_in_one_sentence(path: Path) -> None:
     async with await SqliteStore.open(path) as store:
-        lease = await opened(store, "s1")
+        lease = await open_session(store, "s1")
         await store.append_many("s1", [move("x" * 3000) for _ in range(100)], lease)
     damage(path)
     with pytest.raises(RecordError, match="damaged"):
@@ -343,12 +343,12 @@ async def test_a_locked_record_file_is_reported_in_one_sentence_and_works_again(
 
 async def test_a_full_disk_is_reported_in_one_sentence_and_the_record_works_again(path: Path) -> None:
     async with neighbour(path, "fill", "s1") as process:
-        name, message, help = await process.hears()
+        name, message, help = await process.read_line()
         assert (name, bool(message and help)) == ("RecordError", True)
-        _, seq = await process.hears()
-    assert query(path, "PRAGMA integrity_check") == [("ok",)]
+        _, seq = await process.read_line()
+    assert run_query(path, "PRAGMA integrity_check") == [("ok",)]
     async with await SqliteStore.open(path) as store:
-        assert numbers(await store.read("s1")) == list(range(1, seq + 1))
+        assert sequence_numbers(await store.read("s1")) == list(range(1, seq + 1))
 
 
 # --- migrations --------------------------------------------------------------------------------
@@ -371,14 +371,14 @@ def test_an_older_database_is_migrated_and_keeps_its_facts(tmp_path: Path) -> No
 async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     async with await SqliteStore.open(path) as store:
-        lease = await opened(store, "s1", owner="ada")
+        lease = await open_session(store, "s1", owner="ada")
         await store.append("s1", gate("decide"), lease)
-        await opened(store, "s2")
+        await open_session(store, "s2")
         before = await store.sessions(), await store.open_gates()
-    query(path, "UPDATE events SET v = 99 WHERE session = 's2'")
+    run_query(path, "UPDATE events SET v = 99 WHERE session = 's2'")
     for statement in ("DROP TABLE gates", "DROP INDEX sessions_by_parent", "ALTER TABLE sessions DROP COLUMN owner"):
-        query(path, statement)
-    query(path, "PRAGMA user_version = 3")
+        run_query(path, statement)
+    run_query(path, "PRAGMA user_version = 3")
     async with await SqliteStore.open(path) as store:
         assert (await store.sessions(), await store.open_gates()) == before, "an unreadable session stays listed"
         assert [row.owner for row in await store.sessions()] == ["", "ada"]

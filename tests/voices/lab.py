@@ -16,7 +16,7 @@ from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice, PriceLookup
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
-from tests.kits.voice_kit import Said, Stage, VoiceKit, ask, ending, hear
+from tests.kits.voice_kit import Said, Stage, VoiceKit, collect_events, last_event, make_request
 
 DIALECTS: tuple[DialectName, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 
@@ -35,7 +35,7 @@ def talk(*texts: str) -> Request:
     """A request in which both sides have spoken in turn."""
     roles = ("user", "assistant")
     messages = [Message(roles[number % 2], text) for number, text in enumerate(texts)]
-    return ask(messages=(Message("system", "You are brief."), *messages), session="s-1")
+    return make_request(messages=(Message("system", "You are brief."), *messages), session="s-1")
 
 
 class Lab(Stage):
@@ -53,11 +53,11 @@ class Lab(Stage):
 
     async def say(self, model: str, request: Request | None = None, **more: Any) -> Said:
         """Everything a model of that name says."""
-        return await hear(self.voice(model, **more), request)
+        return await collect_events(self.voice(model, **more), request)
 
     async def reply(self, model: str, request: Request | None = None, **more: Any) -> Reply:
         """The good ending of a model of that name."""
-        end = ending(await self.say(model, request, **more))
+        end = last_event(await self.say(model, request, **more))
         assert isinstance(end, Reply), end
         return end
 

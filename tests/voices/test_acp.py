@@ -19,7 +19,7 @@ from roundtable.voices.agents.agent_voice import AgentVoice
 from roundtable.voices.agents.catalog import AcpSetup, Agent, load_shipped_agents
 from roundtable.voices.agents.roster import AgentVoices
 from roundtable.voices.registry import VoiceRegistry
-from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
 from tests.voices.agents import ENVIRON, exists, gone, running, talk
 
 PROGRAM = Path(__file__).parent.parent / "servers" / "acp_agent.py"
@@ -60,7 +60,7 @@ def methods(folder: Path) -> list[str]:
 
 async def end_of(voice: Voice, text: str = "Hello?", timeout: float = 30) -> Reply | Fault:
     async with asyncio.timeout(60):
-        return ending(await hear(voice, ask(text, timeout=timeout)))
+        return last_event(await collect_events(voice, make_request(text, timeout=timeout)))
 
 
 class AcpStage(Stage):
@@ -124,8 +124,8 @@ async def test_the_system_prompt_precedes_the_question_between_marks(tmp_path: P
 
 async def test_extra_session_data_is_sent_every_time(tmp_path: Path) -> None:
     voice = speaker(tmp_path, meta={"options": {"system": "{system}", "tools": [], "strict": True}})
-    await hear(voice, talk("One?"))
-    await hear(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, talk("One?"))
+    await collect_events(voice, talk("One?", ANSWER, "Two?"))
     entries = [message["params"] for message in told(tmp_path) if message["method"] in ("session/new", "session/load")]
     assert [entry["_meta"] for entry in entries] == [
         {"options": {"system": "Be brief.", "tools": [], "strict": True}}
@@ -244,8 +244,8 @@ def test_a_cancelled_answer_is_cancelled_at_the_agent() -> None:
 
 async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
     voice = speaker(tmp_path, system_in_prompt=True)
-    await hear(voice, talk("One?"))
-    second = ending(await hear(voice, talk("One?", ANSWER, "Two?")))
+    await collect_events(voice, talk("One?"))
+    second = last_event(await collect_events(voice, talk("One?", ANSWER, "Two?")))
     assert isinstance(second, Reply), second
     assert second.text == ANSWER, "what it reads out of the past is no answer"
     assert methods(tmp_path).count("session/load") == 1
@@ -260,9 +260,9 @@ async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
 
 async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> None:
     voice = speaker(tmp_path)
-    await hear(voice, talk("One?"))
-    await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
-    await hear(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, talk("One?"))
+    await collect_events(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
+    await collect_events(voice, talk("One?", ANSWER, "Two?"))
     entries = [method for method in methods(tmp_path) if method in ("session/new", "session/load")]
     assert entries == ["session/new", "session/new", "session/load"]
     assert prompts(tmp_path)[2] == "Two?"
@@ -271,8 +271,8 @@ async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> N
 
 async def test_a_lost_session_is_sent_again_as_a_whole(tmp_path: Path) -> None:
     voice = speaker(tmp_path, "has lost the session")
-    await hear(voice, talk("One?"))
-    assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
+    await collect_events(voice, talk("One?"))
+    assert isinstance(last_event(await collect_events(voice, talk("One?", ANSWER, "Two?"))), Reply)
     assert [method for method in methods(tmp_path) if method in ("session/new", "session/load")] == [
         "session/new",
         "session/load",
@@ -287,8 +287,8 @@ async def test_an_agent_without_sessions_gets_the_whole_conversation_each_time(
     tmp_path: Path, act: str, resumes: bool
 ) -> None:
     voice = speaker(tmp_path, act, resumes=resumes)
-    await hear(voice, talk("One?"))
-    await hear(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, talk("One?"))
+    await collect_events(voice, talk("One?", ANSWER, "Two?"))
     assert "session/load" not in methods(tmp_path)
     assert all(word in prompts(tmp_path)[1] for word in ("One?", "last word", "Two?"))
     await voice.close()

@@ -11,20 +11,20 @@ from roundtable.core.values import Reply, Usage
 from roundtable.voices.agents.catalog import load_shipped_agents
 from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.tariffs import Tariffs
-from tests.kits.voice_kit import ask, ending, hear
+from tests.kits.voice_kit import collect_events, last_event, make_request
 from tests.voices.agents import ENVIRON, scripted
 
 SCHEMA = {"type": "object", "properties": {"stand": {"type": "string"}}, "required": ["stand"]}
 
 
 async def reply_of(name: str, recording: str, environ: dict[str, str] | None = None, **script: Any) -> Reply:
-    end = ending(await hear(scripted(name, recording, environ=environ, **script)))
+    end = last_event(await collect_events(scripted(name, recording, environ=environ, **script)))
     assert isinstance(end, Reply), end
     return end
 
 
 async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
-    end = ending(await hear(scripted(name, recording, **script), ask(timeout=20)))
+    end = last_event(await collect_events(scripted(name, recording, **script), make_request(timeout=20)))
     assert isinstance(end, Fault), end
     assert end.help
     return end
@@ -42,9 +42,9 @@ async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
 )
 @pytest.mark.feature("S2.4", "S3.22", "S3.23", "S3.24", "S4.9", "S4.10")
 async def test_recorded_answers_are_read_word_for_word(name: str, pieces: list[str], model: str) -> None:
-    said = await hear(scripted(name, "answer"))
+    said = await collect_events(scripted(name, "answer"))
     assert [piece for piece in said[:-1] if piece] == pieces
-    reply = ending(said)
+    reply = last_event(said)
     assert isinstance(reply, Reply)
     assert (reply.text, reply.model) == ("".join(pieces), model)
 
@@ -109,7 +109,7 @@ async def test_a_failed_turn_is_billed(name: str, recording: str, usage: Usage) 
 
 
 async def test_an_answer_held_to_a_schema_has_no_other_words() -> None:
-    said = await hear(scripted("claude", "schema"), ask(schema=SCHEMA))
+    said = await collect_events(scripted("claude", "schema"), make_request(schema=SCHEMA))
     assert [piece for piece in said[:-1] if piece] == ['{"stand":"A"}']
     assert isinstance(said[-1], Reply)
 
@@ -197,7 +197,7 @@ async def test_an_exit_without_output_is_explained(
 async def test_a_key_is_never_in_a_fault() -> None:
     key = "odd-secret-0123456789"
     environ = {**ENVIRON, "ANTHROPIC_API_KEY": key}
-    fault = ending(await hear(scripted("claude", environ=environ, exit=1, trouble=f"bad key {key}")))
+    fault = last_event(await collect_events(scripted("claude", environ=environ, exit=1, trouble=f"bad key {key}")))
     assert isinstance(fault, Fault)
     assert "bad key" in fault.message
     assert key not in repr(fault)

@@ -19,7 +19,7 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.agents.catalog import load_shipped_agents
 from roundtable.voices.agents.roster import AgentVoices
-from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
 from tests.voices.agents import ENVIRON, PROGRAM, RECORDINGS, exists, gone, is_watcher, running, scripted, starts, talk
 
 ROOT = Path(__file__).parent.parent.parent
@@ -68,7 +68,9 @@ async def test_only_the_prompt_is_written_to_standard_input(tmp_path: Path) -> N
         "LC_ALL": "C.UTF-8",
     }
     question = "What is {papers}? " + "long " * 60_000
-    await hear(scripted("claude", "answer", environ=environ, notes=tmp_path / "notes"), ask(question))
+    await collect_events(
+        scripted("claude", "answer", environ=environ, notes=tmp_path / "notes"), make_request(question)
+    )
     (given,) = starts(tmp_path / "notes")
     assert given["prompt"] == question
     assert not any("What is" in word or "You are brief" in word for word in given["argv"])
@@ -82,8 +84,8 @@ async def test_only_the_prompt_is_written_to_standard_input(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["claude", "gemini"])
 @pytest.mark.feature("S4.9", "S4.10")
 async def test_claude_and_gemini_stream_json_lines_and_sign_in_without_a_key(tmp_path: Path, name: str) -> None:
-    pieces = await hear(scripted(name, "answer", notes=tmp_path / "notes"))
-    assert isinstance(ending(pieces), Reply)
+    pieces = await collect_events(scripted(name, "answer", notes=tmp_path / "notes"))
+    assert isinstance(last_event(pieces), Reply)
     assert len([piece for piece in pieces if isinstance(piece, str) and piece]) > 2
     (given,) = starts(tmp_path / "notes")
     assert "stream-json" in given["argv"]
@@ -93,7 +95,7 @@ async def test_claude_and_gemini_stream_json_lines_and_sign_in_without_a_key(tmp
 
 async def test_earlier_turns_are_quoted_between_marks(tmp_path: Path) -> None:
     voice = scripted("codex", "answer", notes=tmp_path / "notes")
-    await hear(voice, talk("One?", "No </turn> yet.", "Two?"))
+    await collect_events(voice, talk("One?", "No </turn> yet.", "Two?"))
     (given,) = starts(tmp_path / "notes")
     assert given["prompt"].startswith('This was said so far:\n\n<turn by="the table">\nOne?\n</turn>')
     assert '<turn by="you">\nNo <\\/turn> yet.\n</turn>' in given["prompt"]
@@ -102,7 +104,7 @@ async def test_earlier_turns_are_quoted_between_marks(tmp_path: Path) -> None:
 
 
 async def test_the_prompt_is_wrapped_in_the_agents_input_format(tmp_path: Path) -> None:
-    await hear(scripted("agy", "answer", notes=tmp_path / "notes"), ask('Say "no".\nNow.'))
+    await collect_events(scripted("agy", "answer", notes=tmp_path / "notes"), make_request('Say "no".\nNow.'))
     (given,) = starts(tmp_path / "notes")
     said = json.loads(given["prompt"])
     text = '<instructions>\nYou are brief.\n</instructions>\n\nSay "no".\nNow.'
@@ -116,8 +118,8 @@ ANSWER = "naïve café from the server"
 
 async def test_a_seat_keeps_its_native_session_between_rounds(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
-    await hear(voice, talk("One?"))
-    await hear(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, talk("One?"))
+    await collect_events(voice, talk("One?", ANSWER, "Two?"))
     first, second = starts(tmp_path / "notes")
     assert (first["prompt"], second["prompt"]) == ("One?", "Two?")
     assert "--no-session-persistence" not in first["argv"]
@@ -139,8 +141,8 @@ async def test_another_conversation_starts_a_new_native_session(
     tmp_path: Path, texts: tuple[str, ...], session: str
 ) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
-    await hear(voice, talk("One?"))
-    await hear(voice, talk(*texts, session=session))
+    await collect_events(voice, talk("One?"))
+    await collect_events(voice, talk(*texts, session=session))
     _, second = starts(tmp_path / "notes")
     assert "--resume" not in second["argv"]
     assert all(text in second["prompt"] for text in texts)
@@ -149,8 +151,8 @@ async def test_another_conversation_starts_a_new_native_session(
 
 async def test_a_session_lost_by_the_agent_is_sent_again_as_a_whole(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes", act="does not know the session")
-    await hear(voice, talk("One?"))
-    assert isinstance(ending(await hear(voice, talk("One?", ANSWER, "Two?"))), Reply)
+    await collect_events(voice, talk("One?"))
+    assert isinstance(last_event(await collect_events(voice, talk("One?", ANSWER, "Two?"))), Reply)
     _, lost, anew = starts(tmp_path / "notes")
     assert lost["prompt"] == "Two?"
     assert "One?" in anew["prompt"]
@@ -160,21 +162,21 @@ async def test_a_session_lost_by_the_agent_is_sent_again_as_a_whole(tmp_path: Pa
 
 async def test_a_cancelled_turn_is_not_continued(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
-    await hear(voice, talk("One?"))
+    await collect_events(voice, talk("One?"))
     async with aclosing(voice.speak(talk("One?", ANSWER, "Two?"))) as speech:
         async for piece in speech:
             if piece:
                 break
-    await hear(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, talk("One?", ANSWER, "Two?"))
     assert ["--resume" in given["argv"] for given in starts(tmp_path / "notes")] == [False, True, False]
     await voice.close()
 
 
 async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes")
-    await hear(voice, talk("One?"))
-    await hear(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
-    await hear(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, talk("One?"))
+    await collect_events(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
+    await collect_events(voice, talk("One?", ANSWER, "Two?"))
     first, ballot, second = starts(tmp_path / "notes")
     assert "--no-session-persistence" in ballot["argv"]
     assert all(words in ballot["prompt"] for words in ("One?", ANSWER, "Your ballot?"))
@@ -190,9 +192,9 @@ async def test_cumulative_usage_is_counted_once(tmp_path: Path) -> None:
     voice = scripted("codex", environ={**ENVIRON, "CODEX_API_KEY": "sk-1"}, says=says)
     recording = (RECORDINGS / "codex" / "answer.jsonl").read_text()
     says.write_text(recording)
-    first = ending(await hear(voice, talk("One?")))
+    first = last_event(await collect_events(voice, talk("One?")))
     says.write_text(recording.replace('"input_tokens":10', '"input_tokens":27'))
-    second = ending(await hear(voice, talk("One?", "hello from the fake", "Two?")))
+    second = last_event(await collect_events(voice, talk("One?", "hello from the fake", "Two?")))
     assert (first.usage, second.usage) == (Usage(10, 4), Usage(17, 0))
     await voice.close()
 
@@ -202,7 +204,7 @@ async def test_cumulative_usage_is_counted_once(tmp_path: Path) -> None:
 
 async def test_a_voice_signals_when_its_turn_starts(tmp_path: Path) -> None:
     voice = scripted("claude", "half", concurrency=1, notes=tmp_path / "notes", act="stays")
-    first, second = voice.speak(ask()), voice.speak(ask())
+    first, second = voice.speak(make_request()), voice.speak(make_request())
     assert await anext(first) == ""
     waiting = asyncio.ensure_future(anext(second))
     assert await anext(first) == "naïve"
@@ -214,7 +216,7 @@ async def test_a_voice_signals_when_its_turn_starts(tmp_path: Path) -> None:
 
 async def test_a_working_agent_gives_signs_of_life(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes", act="works in silence")
-    said = await hear(voice)
+    said = await collect_events(voice)
     assert isinstance(said[-1], Reply)
     assert "".join(cast("list[str]", said[:-1])) == said[-1].text
     assert said[:2] == ["", ""], "its turn has come, and it is at work"
@@ -225,7 +227,7 @@ async def test_a_working_agent_gives_signs_of_life(tmp_path: Path) -> None:
 
 async def fault_of(voice: Voice, timeout: float) -> Fault:
     async with asyncio.timeout(30):
-        end = ending(await hear(voice, ask("word " * 100_000, timeout=timeout)))
+        end = last_event(await collect_events(voice, make_request("word " * 100_000, timeout=timeout)))
     assert isinstance(end, Fault)
     return end
 
@@ -292,13 +294,13 @@ async def children(folder: Path) -> list[int]:
 
 async def test_child_processes_end_with_their_agent(tmp_path: Path) -> None:
     voice = scripted("claude", "answer", notes=tmp_path / "notes", act="leaves children")
-    assert isinstance(ending(await hear(voice)), Reply)
+    assert isinstance(last_event(await collect_events(voice)), Reply)
     assert await gone(*await children(tmp_path))
 
 
 async def test_cancelling_a_call_ends_the_child_processes(tmp_path: Path) -> None:
     voice = scripted("claude", "half", notes=tmp_path / "notes", act="leaves children and stays")
-    task = asyncio.create_task(hear(voice))
+    task = asyncio.create_task(collect_events(voice))
     family = await children(tmp_path)
     assert not await gone(*family, within=0)
     task.cancel()
@@ -364,14 +366,14 @@ async def test_the_folders_of_a_killed_run_are_removed_by_the_next_one(
 
 async def test_no_process_survives_when_the_watcher_is_killed(tmp_path: Path) -> None:
     voice = scripted("claude", "half", notes=tmp_path / "notes", act="stays")
-    task = asyncio.create_task(hear(voice))
+    task = asyncio.create_task(collect_events(voice))
     async with asyncio.timeout(30):
         while not starts(tmp_path / "notes"):  # noqa: ASYNC110 (another process writes it)
             await asyncio.sleep(0.02)
     family = running(str(tmp_path / "notes"))
     (watcher,) = (pid for pid in family if is_watcher(pid))
     os.kill(watcher, signal.SIGKILL)
-    end = ending(await task)
+    end = last_event(await task)
     assert isinstance(end, Fault)
     assert end.kind is FaultKind.CRASHED
     assert await gone(*family)

@@ -13,7 +13,7 @@ from roundtable.voices.dialects.anthropic import AnthropicReplyReader
 from roundtable.voices.endpoints import load_shipped_endpoints
 from roundtable.voices.reply_stream import ReplyStream
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending
+from tests.kits.voice_kit import last_event, make_request
 from tests.voices.lab import DialectKit, Lab, opened, talk
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -66,7 +66,7 @@ class TestBody:
     """What goes over the wire."""
 
     async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
-        assert await lab.body(ask("Wörtlich.", seed=3)) == {
+        assert await lab.body(make_request("Wörtlich.", seed=3)) == {
             "model": "alpha",
             "system": [{"type": "text", "text": "You are brief."}],
             "messages": [{"role": "user", "content": [{"type": "text", "text": "Wörtlich."}]}],
@@ -82,7 +82,7 @@ class TestBody:
 
     async def test_consecutive_messages_of_one_role_are_one_turn(self, lab: Lab) -> None:
         said = (Message("user", "One."), Message("user", "Two."), Message("assistant", " "), Message("user", "Three."))
-        messages = (await lab.body(ask(messages=said)))["messages"]
+        messages = (await lab.body(make_request(messages=said)))["messages"]
         assert [message["role"] for message in messages] == ["user"]
         assert [block["text"] for block in messages[0]["content"]] == ["One.", "Two.", "Three."]
 
@@ -105,7 +105,7 @@ class TestBody:
     async def test_a_reply_is_held_to_a_schema_or_else_to_a_forced_tool_call(self, lab: Lab) -> None:
         schema: dict[str, Any] = {"type": "object"}
         habits: dict[str, Any] = {"structured": ["new-*"], "tools": True}
-        request = ask(schema=schema, schema_name="vote")
+        request = make_request(schema=schema, schema_name="vote")
         new = await lab.body(request, model="new-1", **habits)
         assert new["output_config"] == {"format": {"type": "json_schema", "schema": schema}}
         assert "tools" not in new
@@ -121,7 +121,7 @@ class TestBody:
         assert "temperature" not in await lab.body(model="claude-opus-4-7", **habits)
 
     async def test_a_refusal_without_words_is_a_refusal_fault(self, lab: Lab) -> None:
-        fault = ending(await lab.say("refusal"))
+        fault = last_event(await lab.say("refusal"))
         assert isinstance(fault, Fault)
         assert fault.message == "lab:refusal declined to answer."
 

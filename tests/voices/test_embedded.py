@@ -21,7 +21,7 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices import models
 from roundtable.voices.embedded import EmbeddedModels, EmbeddedVoice, LlamaServer, RunningServer
-from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, first_words, hear
+from tests.kits.voice_kit import Stage, VoiceKit, collect_events, first_text, last_event, make_request
 
 SMALL = "smollm2-135m"
 VERDICT = {
@@ -79,7 +79,7 @@ class _Long:
         self.edits = False
 
     def speak(self, request: object) -> AsyncGenerator[str | Reply | Fault, None]:
-        return self.voice.speak(ask("Count from one to five hundred.", max_tokens=1500))
+        return self.voice.speak(make_request("Count from one to five hundred.", max_tokens=1500))
 
     async def close(self) -> None:
         await self.voice.close()
@@ -119,35 +119,40 @@ class TestRealModel:
     async def test_an_embedded_reply_is_held_to_its_schema(self, stage: LlamaStage) -> None:
         question = "Should a small team use REST or GraphQL? Answer as JSON with stance, reason, confidence."
         for attempt in range(1, 6):
-            request = ask(question, call=f"council/1-blind/one#{attempt}", schema=VERDICT)
-            reply = ending(await hear(stage.voice, request))
+            request = make_request(question, call=f"council/1-blind/one#{attempt}", schema=VERDICT)
+            reply = last_event(await collect_events(stage.voice, request))
             assert isinstance(reply, Reply), reply
             verdict = json.loads(reply.text)
             assert set(verdict) == {"stance", "reason", "confidence"}
             assert verdict["stance"] in ("support", "oppose", "amend")
 
     async def test_seats_share_one_child_process_and_answer_differently(self, stage: LlamaStage) -> None:
-        calls = [ask("Name a fruit and say why.", seat=s, call=f"council/1-blind/{s}#1", max_tokens=40) for s in "abc"]
-        ends = [ending(said) for said in await asyncio.gather(*(hear(stage.voice, call) for call in calls))]
+        calls = [
+            make_request("Name a fruit and say why.", seat=s, call=f"council/1-blind/{s}#1", max_tokens=40)
+            for s in "abc"
+        ]
+        ends = [
+            last_event(said) for said in await asyncio.gather(*(collect_events(stage.voice, call) for call in calls))
+        ]
         texts = {end.text for end in ends if isinstance(end, Reply)}
         assert len(texts) == 3, ends
         assert all(isinstance(end, Reply) and end.usage.cost_usd == 0.0 for end in ends)
 
     async def test_a_repeated_call_gives_the_same_answer(self, stage: LlamaStage) -> None:
-        request = ask("Name a colour.", max_tokens=20)
-        first, second = [ending(await hear(stage.voice, request)) for _ in range(2)]
+        request = make_request("Name a colour.", max_tokens=20)
+        first, second = [last_event(await collect_events(stage.voice, request)) for _ in range(2)]
         assert isinstance(first, Reply)
         assert isinstance(second, Reply)
         assert first.text == second.text
 
     async def test_a_prompt_that_is_too_long_is_a_context_overflow(self, stage: LlamaStage) -> None:
-        fault = ending(await hear(stage.voice, ask("word " * 6000)))
+        fault = last_event(await collect_events(stage.voice, make_request("word " * 6000)))
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.CONTEXT_OVERFLOW
 
     async def test_a_call_cancelled_during_its_prompt_frees_the_slot(self, stage: LlamaStage) -> None:
         await stage.server.ensure_running()
-        task = asyncio.create_task(hear(stage.voice, ask("some words of context " * 350)))
+        task = asyncio.create_task(collect_events(stage.voice, make_request("some words of context " * 350)))
         await asyncio.sleep(0.5)
         assert any(await busy(stage.server))
         task.cancel()
@@ -157,8 +162,8 @@ class TestRealModel:
         assert not any(await busy(stage.server))
 
     async def test_a_crash_is_a_fault_and_the_next_call_restarts_the_model(self, stage: LlamaStage) -> None:
-        speech = stage.slow().speak(ask())
-        assert isinstance(await first_words(speech), str)
+        speech = stage.slow().speak(make_request())
+        assert isinstance(await first_text(speech), str)
         running = await stage.server.ensure_running()
         assert isinstance(running, RunningServer)
         running.child.kill()
@@ -166,7 +171,7 @@ class TestRealModel:
         assert isinstance(last, Fault)
         assert last.kind is FaultKind.CRASHED
         assert last.retryable
-        assert isinstance(ending(await hear(stage.voice)), Reply)
+        assert isinstance(last_event(await collect_events(stage.voice)), Reply)
 
     async def test_a_model_that_keeps_crashing_is_not_restarted(self, stage: LlamaStage) -> None:
         for _ in range(3):
@@ -225,7 +230,7 @@ async def test_a_file_that_is_not_a_model_is_reported(tmp_path: Path) -> None:
     owner = EmbeddedModels(tmp_path)
     voice = owner.find_voice("broken")
     assert isinstance(voice, EmbeddedVoice)
-    fault = ending(await hear(voice))
+    fault = last_event(await collect_events(voice))
     await owner.close()
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.CRASHED

@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message
 from roundtable.voices.dialects.gemini import GeminiReplyReader
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending
+from tests.kits.voice_kit import last_event, make_request
 from tests.voices.lab import DialectKit, Lab, opened, talk
 
 
@@ -37,7 +37,7 @@ def test_thoughts_are_billed_like_words() -> None:
 
 
 async def test_a_blocked_prompt_is_a_refusal_with_the_reason(lab: Lab) -> None:
-    fault = ending(await lab.say("refusal"))
+    fault = last_event(await lab.say("refusal"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.REFUSED
     assert "prohibited content" in fault.message
@@ -69,12 +69,14 @@ class TestBody:
         assert seen.headers["x-goog-api-key"] == SECRET
 
     async def test_consecutive_messages_of_one_role_are_one_turn(self, lab: Lab) -> None:
-        contents = (await lab.body(ask(messages=(Message("user", "One."), Message("user", "Two.")))))["contents"]
+        contents = (await lab.body(make_request(messages=(Message("user", "One."), Message("user", "Two.")))))[
+            "contents"
+        ]
         assert contents == [{"role": "user", "parts": [{"text": "One."}, {"text": "Two."}]}]
 
     async def test_schema_and_seed_are_generation_settings(self, lab: Lab) -> None:
         schema: dict[str, Any] = {"type": "object"}
-        body = await lab.body(ask(schema=schema, seed=7), structured=True, omit_for={"al*": ["temperature"]})
+        body = await lab.body(make_request(schema=schema, seed=7), structured=True, omit_for={"al*": ["temperature"]})
         assert body["generationConfig"] == {
             "maxOutputTokens": 200,
             "seed": 7,

@@ -19,7 +19,7 @@ from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending, first_words, hear
+from tests.kits.voice_kit import collect_events, first_text, last_event, make_request
 from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, opened
 
 
@@ -75,7 +75,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("model", FAULTS)
 async def test_every_failure_is_a_fault_of_its_kind(lab: Lab, model: str) -> None:
-    fault = ending(await lab.say(model))
+    fault = last_event(await lab.say(model))
     assert isinstance(fault, Fault), fault
     assert fault.kind is FAULTS[model], fault
     assert fault.message.startswith("lab:")
@@ -84,7 +84,7 @@ async def test_every_failure_is_a_fault_of_its_kind(lab: Lab, model: str) -> Non
 
 
 async def test_an_exhausted_quota_is_not_a_rate_limit(lab: Lab) -> None:
-    fault = ending(await lab.say("insufficient_quota"))
+    fault = last_event(await lab.say("insufficient_quota"))
     assert isinstance(fault, Fault)
     # Google words an empty account like a minute's limit, and only that one is known to pass.
     haste = lab.dialect == "gemini"
@@ -101,7 +101,7 @@ async def test_a_voice_asks_once_and_never_retries(lab: Lab) -> None:
 @pytest.mark.parametrize("model", ["json", "no_done", "no_newline", "bytewise", "open_end", "left_open"])
 async def test_every_form_of_a_good_answer_is_read_completely(lab: Lab, model: str) -> None:
     said = await lab.say(model)
-    reply = ending(said)
+    reply = last_event(said)
     assert isinstance(reply, Reply), reply
     assert reply.text == DEFAULT_ANSWER_TEXT
     assert "".join(str(piece) for piece in said[:-1]) == DEFAULT_ANSWER_TEXT
@@ -115,8 +115,8 @@ async def test_a_call_signals_when_its_turn_starts(lab: Lab) -> None:
     first, second = (
         HttpVoice(endpoint, model, lab.client, key=SECRET, pace=pace) for model in ("hang_midway", "alpha")
     )
-    speaking, waiting = first.speak(ask()), second.speak(ask())
-    await first_words(speaking)
+    speaking, waiting = first.speak(make_request()), second.speak(make_request())
+    await first_text(speaking)
     sign = asyncio.ensure_future(anext(waiting))
     await asyncio.sleep(0.05)
     assert not sign.done(), "it waits for its turn"
@@ -149,7 +149,7 @@ async def test_thoughts_are_not_part_of_the_answer(lab: Lab) -> None:
 
 @pytest.mark.parametrize(("model", "least", "most"), [("rate_limited", 7, 7), ("rate_limited_date", 25, 30)])
 async def test_retry_after_is_passed_on(lab: Lab, model: str, least: float, most: float) -> None:
-    fault = ending(await lab.say(model))
+    fault = last_event(await lab.say(model))
     assert isinstance(fault, Fault)
     assert fault.retryable
     assert least <= fault.retry_after <= most
@@ -165,8 +165,8 @@ async def test_a_rate_limit_slows_all_voices_of_the_endpoint(lab: Lab) -> None:
     pace = CallPacer(4)
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     first, second = (HttpVoice(endpoint, name, lab.client, pace=pace) for name in ("rate_limited", "alpha"))
-    await hear(first)
-    fault = ending(await hear(second, ask(timeout=1)))
+    await collect_events(first)
+    fault = last_event(await collect_events(second, make_request(timeout=1)))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.RATE_LIMITED
     assert 5 < fault.retry_after <= 7
@@ -192,7 +192,7 @@ def test_retry_after_is_read_as_seconds_or_a_date(value: str, seconds: float) ->
 
 
 async def test_an_error_is_quoted_briefly_and_without_the_key(lab: Lab) -> None:
-    fault = ending(await lab.say("leaky"))
+    fault = last_event(await lab.say("leaky"))
     assert isinstance(fault, Fault)
     assert "provided: [redacted:known-key]. Find yours elsewhere." in fault.message
     assert SECRET not in fault.message
@@ -202,13 +202,13 @@ async def test_an_error_is_quoted_briefly_and_without_the_key(lab: Lab) -> None:
 
 async def test_silence_is_a_timeout(lab: Lab) -> None:
     for model in ("hang", "hang_midway"):
-        fault = ending(await lab.say(model, ask(timeout=0.2)))
+        fault = last_event(await lab.say(model, make_request(timeout=0.2)))
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.TIMEOUT
 
 
 async def test_an_address_without_a_server_is_unreachable(lab: Lab) -> None:
-    fault = ending(await lab.say("alpha", base_url="http://127.0.0.1:9/v1"))
+    fault = last_event(await lab.say("alpha", base_url="http://127.0.0.1:9/v1"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.UNREACHABLE
     assert "refused" in fault.message.lower()
@@ -216,7 +216,7 @@ async def test_an_address_without_a_server_is_unreachable(lab: Lab) -> None:
 
 async def test_a_key_that_cannot_be_sent_is_not_shown(lab: Lab) -> None:
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect, local=True)
-    fault = ending(await hear(HttpVoice(endpoint, "alpha", lab.client, key="bad\nkey-1234")))
+    fault = last_event(await collect_events(HttpVoice(endpoint, "alpha", lab.client, key="bad\nkey-1234")))
     assert isinstance(fault, Fault)
     assert "key-1234" not in fault.message
 
@@ -244,12 +244,12 @@ async def test_local_servers_are_called_without_a_proxy(lab: Lab, monkeypatch: p
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
     async with open_endpoint_client(endpoint) as client:
-        assert isinstance(ending(await hear(HttpVoice(endpoint, "alpha", client, key=SECRET))), Reply)
+        assert isinstance(last_event(await collect_events(HttpVoice(endpoint, "alpha", client, key=SECRET))), Reply)
 
 
 async def test_the_server_sees_a_cancelled_call(lab: Lab) -> None:
-    speech = lab.voice("hang_midway").speak(ask())
-    await first_words(speech)
+    speech = lab.voice("hang_midway").speak(make_request())
+    await first_text(speech)
     await speech.aclose()
     async with asyncio.timeout(2):
         while not lab.server.seen[0].disconnected:  # noqa: ASYNC110
@@ -265,7 +265,7 @@ async def test_one_connection_serves_consecutive_calls(lab: Lab) -> None:
 async def test_concurrent_calls_stay_within_the_endpoints_limit(lab: Lab) -> None:
     lab.server.latency = 0.05
     voice = lab.voice(concurrency=3)
-    await asyncio.gather(*(hear(voice) for _ in range(9)))
+    await asyncio.gather(*(collect_events(voice) for _ in range(9)))
     assert lab.server.most_at_once == 3
 
 
@@ -273,31 +273,31 @@ async def test_calls_of_one_seat_and_session_share_an_anonymous_id(lab: Lab) -> 
     habits: dict[str, Any] = {"conversation_field": "prompt_cache_key", "conversation_header": "x-grok-conv-id"}
     ids: list[str] = []
     for seat, session in (("ada", "s-1"), ("ada", "s-1"), ("grace", "s-1"), ("ada", "s-2")):
-        body = await lab.body(ask(seat=seat, session=session), **habits)
+        body = await lab.body(make_request(seat=seat, session=session), **habits)
         ids.append(body["prompt_cache_key"])
         assert lab.server.seen[-1].headers["x-grok-conv-id"] == ids[-1]
         assert seat not in ids[-1]
     assert ids[0] == ids[1]
     assert len(set(ids)) == 3
-    assert "prompt_cache_key" not in await lab.body(ask(), **habits), "there is no session to tell apart"
+    assert "prompt_cache_key" not in await lab.body(make_request(), **habits), "there is no session to tell apart"
 
 
 async def test_a_schema_is_sent_without_unsupported_keywords(lab: Lab) -> None:
-    body = await lab.body(ask(schema=FORM), structured=True, schema_without=["maxLength"])
+    body = await lab.body(make_request(schema=FORM), structured=True, schema_without=["maxLength"])
     assert str(BARE_FORM) in str(body)
-    assert str(FORM) in str(await lab.body(ask(schema=FORM), structured=True))
+    assert str(FORM) in str(await lab.body(make_request(schema=FORM), structured=True))
 
 
 async def test_a_schema_is_not_sent_to_a_model_without_support(lab: Lab) -> None:
     assert not lab.voice(structured=["beta*"]).structured
     assert lab.voice("beta-1", structured=["beta*"]).structured
-    assert "maxLength" not in str(await lab.body(ask(schema=FORM), structured=["beta*"]))
+    assert "maxLength" not in str(await lab.body(make_request(schema=FORM), structured=["beta*"]))
 
 
 async def test_reasoning_models_get_extra_tokens(lab: Lab) -> None:
     habits: dict[str, Any] = {"reasoning": ["al*"], "thinking_tokens": 1000}
-    assert "1200" in str(await lab.body(ask(max_tokens=200), **habits))
-    assert "1200" not in str(await lab.body(ask(max_tokens=200), model="beta", **habits))
+    assert "1200" in str(await lab.body(make_request(max_tokens=200), **habits))
+    assert "1200" not in str(await lab.body(make_request(max_tokens=200), model="beta", **habits))
 
 
 class TestMoney:
@@ -313,7 +313,7 @@ class TestMoney:
             asked.append((model, usage.cached_tokens))
             return 0.5
 
-        reply = ending(await hear(lab.voice(local=False, price=price)))
+        reply = last_event(await collect_events(lab.voice(local=False, price=price)))
         assert isinstance(reply, Reply)
         told_by_server = lab.dialect == "openai-chat"
         assert reply.usage.cost_usd == (0.0025 if told_by_server else 0.5)
@@ -328,7 +328,7 @@ class TestMoney:
         async def price(model: str, usage: Usage) -> float | None:
             return usage.input_tokens / 100
 
-        fault = ending(await hear(lab.voice(model, local=False, price=price)))
+        fault = last_event(await collect_events(lab.voice(model, local=False, price=price)))
         assert isinstance(fault, Fault)
         assert fault.usage.input_tokens > 0
         told_by_server = fault.usage.cost_usd == 0.0025
@@ -336,7 +336,7 @@ class TestMoney:
 
     async def test_an_unanswered_call_has_no_known_cost(self, lab: Lab) -> None:
         for model in ("500", "json_error"):
-            fault = ending(await lab.say(model, local=False))
+            fault = last_event(await lab.say(model, local=False))
             assert isinstance(fault, Fault)
             assert fault.usage == Usage()
 
@@ -344,6 +344,6 @@ class TestMoney:
         async def price(model: str, usage: Usage) -> float | None:
             raise RuntimeError("the list is torn")
 
-        reply = ending(await hear(lab.voice(local=False, price=price)))
+        reply = last_event(await collect_events(lab.voice(local=False, price=price)))
         assert isinstance(reply, Reply)
         assert reply.usage.cost_usd == (0.0025 if lab.dialect == "openai-chat" else None)

@@ -10,7 +10,7 @@ import pytest
 from roundtable.core.values import Usage
 from roundtable.voices.dialects.openai_chat import OpenAIChatReplyReader
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask
+from tests.kits.voice_kit import make_request
 from tests.voices.lab import DialectKit, Lab, opened
 
 
@@ -77,7 +77,7 @@ class TestBody:
 
     @pytest.mark.feature("S3.25")
     async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
-        assert await lab.body(ask("Wörtlich.")) == {
+        assert await lab.body(make_request("Wörtlich.")) == {
             "model": "alpha",
             "messages": [
                 {"role": "system", "content": "You are brief."},
@@ -94,8 +94,8 @@ class TestBody:
     async def test_a_schema_is_sent_and_marked_strict_if_possible(self, lab: Lab) -> None:
         loose: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
         strict = {**loose, "required": ["a"], "additionalProperties": False}
-        first = await lab.body(ask(schema=loose, schema_name="vote"), structured=True)
-        second = await lab.body(ask(schema=strict), structured=True)
+        first = await lab.body(make_request(schema=loose, schema_name="vote"), structured=True)
+        second = await lab.body(make_request(schema=strict), structured=True)
         assert first["response_format"] == {"type": "json_schema", "json_schema": {"name": "vote", "schema": loose}}
         form = {"name": "reply", "schema": strict, "strict": True}
         assert second["response_format"] == {"type": "json_schema", "json_schema": form}
@@ -104,14 +104,14 @@ class TestBody:
         schema: dict[str, Any] = {"type": "object"}
         voice = lab.voice(tools=True)
         assert voice.structured
-        body = await lab.body(ask(schema=schema, schema_name="vote"), tools=True)
+        body = await lab.body(make_request(schema=schema, schema_name="vote"), tools=True)
         assert body["tools"][0]["function"]["parameters"] == schema
         assert body["tool_choice"] == {"type": "function", "function": {"name": "vote"}}
         assert "response_format" not in body
 
     async def test_an_endpoint_adapts_the_body(self, lab: Lab) -> None:
         body = await lab.body(
-            ask(seed=0),
+            make_request(seed=0),
             rename={"max_tokens": "max_completion_tokens"},
             omit=["stream_options"],
             omit_for={"al*": ["temperature"], "be*": ["messages"]},

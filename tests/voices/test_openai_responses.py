@@ -11,7 +11,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Usage
 from roundtable.voices.dialects.openai_responses import OpenAIResponsesReplyReader
 from tests.kits.fault_kit import SECRET
-from tests.kits.voice_kit import ask, ending
+from tests.kits.voice_kit import last_event, make_request
 from tests.voices.lab import DialectKit, Lab, opened, talk
 
 
@@ -28,7 +28,7 @@ async def lab() -> AsyncGenerator[Lab, None]:
 
 
 async def test_a_refusal_is_quoted(lab: Lab) -> None:
-    fault = ending(await lab.say("refusal"))
+    fault = last_event(await lab.say("refusal"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.REFUSED
     assert "I cannot help with that." in fault.message
@@ -80,7 +80,7 @@ class TestBody:
 
     async def test_a_schema_is_sent_as_the_text_format(self, lab: Lab) -> None:
         loose: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
-        body = await lab.body(ask(schema=loose, schema_name="vote"), structured=True)
+        body = await lab.body(make_request(schema=loose, schema_name="vote"), structured=True)
         form = {"type": "json_schema", "name": "vote", "schema": loose, "strict": False}
         assert body["text"] == {"format": form}
 

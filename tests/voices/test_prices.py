@@ -19,7 +19,7 @@ from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariff, Tariffs
-from tests.kits.voice_kit import ending, hear
+from tests.kits.voice_kit import collect_events, last_event
 
 MILLION = 1_000_000
 
@@ -88,7 +88,7 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp
         for name in ("paid:claude-haiku-4-5", "paid:alpha", "told:gpt-4o"):
             voice = registry.find(name)
             assert not isinstance(voice, Fault), voice
-            reply = ending(await hear(voice))
+            reply = last_event(await collect_events(voice))
             assert isinstance(reply, Reply)
             replies.append(reply)
         await registry.close()

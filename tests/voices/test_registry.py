@@ -19,7 +19,7 @@ from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints,
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.prices import compute_provider_price
 from roundtable.voices.registry import VoiceRegistry
-from tests.kits.voice_kit import ask, ending, hear
+from tests.kits.voice_kit import collect_events, last_event, make_request
 
 KEYS = {"env:LAB_KEY": "sk-lab ", "env:BAD_KEY": "sk-\u00e4"}
 
@@ -69,7 +69,7 @@ def missing(registry: Voices, name: str) -> Fault:
 async def test_a_voice_string_names_endpoint_and_model(registry: VoiceRegistry, server: FaultServer) -> None:
     voice = found(registry, "lab:al/pha:8b")
     assert (voice.name, voice.vendor) == ("lab:al/pha:8b", "al")
-    assert isinstance(ending(await hear(voice)), Reply)
+    assert isinstance(last_event(await collect_events(voice)), Reply)
     assert server.seen[0].body["model"] == "al/pha:8b"
     assert server.seen[0].path == "/v1/chat/completions"
     assert server.seen[0].headers["authorization"] == "Bearer sk-lab"
@@ -81,8 +81,8 @@ async def test_the_registry_returns_the_same_voice_every_time(registry: VoiceReg
 
 
 async def test_one_account_has_one_pacer_across_dialects(registry: VoiceRegistry, server: FaultServer) -> None:
-    await hear(found(registry, "reply:rate_limited"))
-    fault = ending(await hear(found(registry, "lab:alpha"), ask(timeout=1)))
+    await collect_events(found(registry, "reply:rate_limited"))
+    fault = last_event(await collect_events(found(registry, "lab:alpha"), make_request(timeout=1)))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.RATE_LIMITED
     assert len(server.seen) == 1
@@ -101,7 +101,7 @@ async def test_one_account_has_one_pacer_across_dialects(registry: VoiceRegistry
 async def test_the_endpoint_data_chooses_the_dialect(
     registry: VoiceRegistry, server: FaultServer, name: str, path: str
 ) -> None:
-    assert isinstance(ending(await hear(found(registry, name))), Reply)
+    assert isinstance(last_event(await collect_events(found(registry, name))), Reply)
     assert server.seen[0].path == path
     assert server.seen[0].key == "sk-lab"
 
@@ -111,12 +111,12 @@ async def test_an_address_can_come_from_a_variable_and_calls_are_priced(
 ) -> None:
     KEYS["env:LAB_URL"] = server.base("anthropic") + "/"
     try:
-        reply = ending(await hear(found(registry, "paid:claude-sonnet-4-6")))
+        reply = last_event(await collect_events(found(registry, "paid:claude-sonnet-4-6")))
     finally:
         del KEYS["env:LAB_URL"]
     assert isinstance(reply, Reply)
     assert reply.usage.cost_usd
-    unknown = ending(await hear(found(registry, "claude:alpha")))
+    unknown = last_event(await collect_events(found(registry, "claude:alpha")))
     assert isinstance(unknown, Reply)
     assert unknown.usage.cost_usd == 0, "it runs on this machine"
 
@@ -146,8 +146,8 @@ async def test_gpt_and_grok_stream_from_the_api_of_their_provider_with_an_api_ke
     nearby: VoiceRegistry, server: FaultServer, name: str, address: str, model: str
 ) -> None:
     assert (load_shipped_endpoints()[name].base_url, load_shipped_endpoints()[name].dialect) == (address, "openai-chat")
-    pieces = await hear(found(nearby, name))
-    assert isinstance(ending(pieces), Reply)
+    pieces = await collect_events(found(nearby, name))
+    assert isinstance(last_event(pieces), Reply)
     assert len(pieces) > 2, "the answer arrives in pieces"
     (request,) = server.seen
     assert (request.body["model"], request.body["stream"]) == (model, True)
@@ -160,8 +160,8 @@ async def test_a_litellm_proxy_serves_every_seat_with_its_own_model_at_the_pace_
 ) -> None:
     server.latency = 0.05
     models = ["anthropic/claude-sonnet-4-6", "openai/gpt-4o", "gemini/gemini-3-pro", "xai/grok-4"]
-    replies = await asyncio.gather(*(hear(found(nearby, f"litellm:{model}")) for model in models))
-    assert all(isinstance(ending(reply), Reply) for reply in replies)
+    replies = await asyncio.gather(*(collect_events(found(nearby, f"litellm:{model}")) for model in models))
+    assert all(isinstance(last_event(reply), Reply) for reply in replies)
     assert sorted(request.body["model"] for request in server.seen) == sorted(models)
     assert {request.path for request in server.seen} == {"/v1/chat/completions"}
     assert server.most_at_once == 2
@@ -170,7 +170,7 @@ async def test_a_litellm_proxy_serves_every_seat_with_its_own_model_at_the_pace_
 async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry, server: FaultServer) -> None:
     server.latency = 0.05
     voices = [found(registry, f"lab:m{number}") for number in range(6)]
-    await asyncio.gather(*(hear(voice) for voice in voices))
+    await asyncio.gather(*(collect_events(voice) for voice in voices))
     assert server.most_at_once == 2
 
 
@@ -178,7 +178,7 @@ async def test_a_script_is_found_by_its_path_in_the_workspace(registry: VoiceReg
     (tmp_path / "demo.toml").write_text('vendor = "acme"\n[[turns]]\ntext = "Hi."\n')
     voice = found(registry, "script:demo.toml")
     assert voice.vendor == "acme"
-    assert isinstance(ending(await hear(voice)), Reply)
+    assert isinstance(last_event(await collect_events(voice)), Reply)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.scripted import ScriptedVoice, load_voice_script, parse_voice_script
-from tests.kits.voice_kit import Stage, VoiceKit, ask, ending, hear
+from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
 
 
 class ScriptStage(Stage):
@@ -45,7 +45,9 @@ def scripted(data: dict[str, Any]) -> ScriptedVoice:
 
 
 async def say(data: dict[str, Any], call: str, seat: str = "one", text: str = "Hello?") -> str | FaultKind:
-    end = ending(await hear(scripted(data), ask(text, seat=seat, call=f"{call.replace('@', seat)}")))
+    end = last_event(
+        await collect_events(scripted(data), make_request(text, seat=seat, call=f"{call.replace('@', seat)}"))
+    )
     return end.text if isinstance(end, Reply) else end.kind
 
 
@@ -94,7 +96,7 @@ async def test_times_counts_attempts_not_calls() -> None:
 
 async def test_an_exhausted_script_says_what_is_missing() -> None:
     voice = scripted({"turns": [{"fault": "server", "times": 1}]})
-    fault = ending(await hear(voice, ask(call="council/1-blind/one#2")))
+    fault = last_event(await collect_events(voice, make_request(call="council/1-blind/one#2")))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "council/1-blind/one#2" in fault.message
@@ -104,7 +106,7 @@ async def test_an_exhausted_script_says_what_is_missing() -> None:
 @pytest.mark.parametrize("kind", list(FaultKind))
 async def test_every_kind_of_fault_can_follow_some_words(kind: FaultKind) -> None:
     turn = {"fault": kind.value, "text": "I was about to", "after": 2, "message": "No.", "retry_after": 2.5}
-    said = await hear(scripted({"turns": [turn]}))
+    said = await collect_events(scripted({"turns": [turn]}))
     assert said[:-1] == ["I was"]
     fault = said[-1]
     assert isinstance(fault, Fault)
@@ -120,14 +122,16 @@ async def test_json_turns_are_sent_as_json() -> None:
 async def test_latency_and_rate_are_respected() -> None:
     data = {"turns": [{"text": "a b c d e f", "rate": 50}], "defaults": {"latency": 0.1}}
     start = time.monotonic()
-    said = await hear(scripted(data))
+    said = await collect_events(scripted(data))
     assert 0.19 <= time.monotonic() - start < 0.5
     assert said[:-1] == ["a", " b", " c", " d", " e", " f"]
 
 
 async def test_usage_is_scripted_or_estimated() -> None:
-    told = ending(await hear(scripted({"turns": [{"text": "x", "usage": {"input_tokens": 9, "cost_usd": 0.5}}]})))
-    guessed = ending(await hear(scripted({"turns": [{"text": "four words of text", "truncated": True}]})))
+    told = last_event(
+        await collect_events(scripted({"turns": [{"text": "x", "usage": {"input_tokens": 9, "cost_usd": 0.5}}]}))
+    )
+    guessed = last_event(await collect_events(scripted({"turns": [{"text": "four words of text", "truncated": True}]})))
     assert isinstance(told, Reply)
     assert isinstance(guessed, Reply)
     assert told.usage == Usage(9, cost_usd=0.5)

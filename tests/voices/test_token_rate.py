@@ -20,7 +20,7 @@ from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_endpoint_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer, TokenRate
-from tests.kits.voice_kit import Said, ask, ending, hear
+from tests.kits.voice_kit import Said, collect_events, last_event, make_request
 
 SOON = 0.4
 """A minute that a test can wait for."""
@@ -138,22 +138,22 @@ async def test_a_call_over_the_limit_announces_its_wait_and_is_then_answered(
     """A request of about 10 tokens may have 200 back; the server counts 100 and a few."""
     slow = CallPacer(4, window=SOON)
     first, second = (HttpVoice(endpoint(server, alpha=300), "alpha", client, pace=slow) for _ in range(2))
-    speaking = first.speak(ask())
+    speaking = first.speak(make_request())
     assert not isinstance(await anext(speaking), WaitNotice)
-    told: Said = await hear(second)
+    told: Said = await collect_events(second)
     wait = told[0]
     assert isinstance(wait, WaitNotice)
     assert wait == "", "to who does not ask why, it is a sign of life"
     assert wait.why == "lab:alpha allows 300 tokens a minute"
-    assert isinstance(ending(told), Reply)
+    assert isinstance(last_event(told), Reply)
     assert isinstance([piece async for piece in speaking][-1], Reply)
 
 
 async def test_models_have_separate_token_limits(server: FaultServer, client: httpx2.AsyncClient) -> None:
     pace, data = CallPacer(4), endpoint(server, alpha=300)
-    await hear(HttpVoice(data, "alpha", client, pace=pace))
+    await collect_events(HttpVoice(data, "alpha", client, pace=pace))
     async with asyncio.timeout(5):
-        assert isinstance(ending(await hear(HttpVoice(data, "alpha-mini", client, pace=pace))), Reply)
+        assert isinstance(last_event(await collect_events(HttpVoice(data, "alpha-mini", client, pace=pace))), Reply)
 
 
 @pytest.mark.feature("S0.29", "S0.30")
@@ -161,7 +161,7 @@ async def test_a_call_larger_than_the_limit_of_a_minute_fails_at_once_with_what_
     server: FaultServer, client: httpx2.AsyncClient
 ) -> None:
     voice = HttpVoice(endpoint(server, alpha=150), "alpha", client)
-    fault = ending(await hear(voice))
+    fault = last_event(await collect_events(voice))
     assert isinstance(fault, Fault)
     assert (fault.kind, fault.retryable) == (FaultKind.RATE_LIMITED, False)
     assert fault.message == "This call may use 205 tokens, but lab:alpha allows 150 a minute."

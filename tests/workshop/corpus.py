@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 
 FIXTURES = Path(__file__).parent / "sources"
-NEAR = (FIXTURES, Path(sysconfig.get_path("stdlib")), *map(Path, site.getsitepackages()))
-FAR = (Path("/usr/include"), Path("/usr/share"), Path("/usr/lib"))
-LARGEST = 25_000
+LOCAL_ROOTS = (FIXTURES, Path(sysconfig.get_path("stdlib")), *map(Path, site.getsitepackages()))
+SYSTEM_ROOTS = (Path("/usr/include"), Path("/usr/share"), Path("/usr/lib"))
+MAX_BYTES = 25_000
 
 
 @lru_cache
@@ -26,12 +26,12 @@ def _by_suffix(roots: tuple[Path, ...]) -> dict[str, list[Path]]:
     return found
 
 
-def files(suffix: str, most: int, roots: tuple[Path, ...] = NEAR) -> Iterator[Path]:
+def source_files(suffix: str, most: int, roots: tuple[Path, ...] = LOCAL_ROOTS) -> Iterator[Path]:
     """Yield files of one kind: all fixtures, and up to `most` others at even distances."""
     found = [path for path in _by_suffix(roots).get(suffix, []) if not path.name.endswith(".d.ts")]
     ours = [path for path in found if FIXTURES in path.parents]
     others = [path for path in found if FIXTURES not in path.parents]
     yield from ours
     for path in others[:: max(1, len(others) // most)][:most]:
-        if path.is_file() and path.stat().st_size < LARGEST:
+        if path.is_file() and path.stat().st_size < MAX_BYTES:
             yield path

@@ -34,7 +34,7 @@ def count(kept: dict):
     return shop.cents(1, 2) + RATE
 
 
-def again():  # cents(9, 9)
+def reset():  # cents(9, 9)
     return [shop.money.cents(3, 4), m.cents, "cents(8, 8)"]
 """,
     "src/app/other.py": "def cents(): ...\n\n\ndef take(): ...\n\n\ncents()\n{}.take()\ntake()\n",

@@ -1,4 +1,4 @@
-"""Workspaces for write tests, snapshots of everything visible in them, and processes that are killed at a given step."""
+"""Workspaces for write tests, snapshots of them, and processes that are killed at a given step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository, write
 
-BEGINNING = {
+INITIAL_FILES = {
     "README.md": "# Shop\n",
     "src/cart.py": "def total(items):\n    return 0\n",
     "src/old.py": "print('old')\n",
@@ -28,11 +28,11 @@ BEGINNING = {
     "run.sh": "echo run\n",
     ".gitignore": "local.cfg\n",
 }
-NOBODYS = {"notes.txt": "my own notes\n", "local.cfg": "mine\n"}
+UNTRACKED_FILES = {"notes.txt": "my own notes\n", "local.cfg": "mine\n"}
 """Files that git does not have: one unknown to it, one ignored."""
 
 
-def everything(folder: Path) -> tuple[DraftFile, ...]:
+def draft_every_change(folder: Path) -> tuple[DraftFile, ...]:
     """Return a draft with every kind of change, two of them to files that git does not track."""
     notes, cart = (folder / "notes.txt").read_bytes(), (folder / "src/cart.py").read_bytes()
     return (
@@ -49,37 +49,39 @@ def everything(folder: Path) -> tuple[DraftFile, ...]:
 def plain_folder(folder: Path) -> Path:
     """Create a workspace without a repository, with a file that only its owner may read."""
     folder.mkdir()
-    write(folder, {**BEGINNING, **NOBODYS})
+    write(folder, {**INITIAL_FILES, **UNTRACKED_FILES})
     (folder / "notes.txt").chmod(0o600)
     return folder
 
 
 def shop(folder: Path) -> Path:
     """Create a repository with unrelated work in it, staged and unstaged, that must not be touched."""
-    repository(folder, {**BEGINNING, "mine.py": "a = 1\n", "staged.py": "b = 1\n"})
+    repository(folder, {**INITIAL_FILES, "mine.py": "a = 1\n", "staged.py": "b = 1\n"})
     git(folder, "config", "user.name", "Ada")
     git(folder, "config", "user.email", "ada@localhost")
-    write(folder, {**NOBODYS, "mine.py": "a = 2\n", "staged.py": "b = 2\n"})
+    write(folder, {**UNTRACKED_FILES, "mine.py": "a = 2\n", "staged.py": "b = 2\n"})
     git(folder, "add", "staged.py")
     (folder / "notes.txt").chmod(0o600)
     return folder
 
 
-def told(*producers: str) -> CommitMessage:
+def commit_message(*producers: str) -> CommitMessage:
     """Return the commit message of a meeting."""
     return CommitMessage("Sum the cart", "0199-session", "Add it up", producers, "ada", {"tests": "passed"})
 
 
-def written(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
+def require_applied(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeApplied:
     """Return the applied change; a refusal fails the test."""
     assert isinstance(outcome, ChangeApplied), outcome
     return outcome
 
 
-def everything_applied(folder: Path, journals: Path) -> ChangeApplied:
+def apply_every_change(folder: Path, journals: Path) -> ChangeApplied:
     """Write and commit the draft of `everything`."""
-    return written(
-        apply_draft_edits(folder, journals, everything(folder), key="0199/apply", commit=told("claude", "gpt"))
+    return require_applied(
+        apply_draft_edits(
+            folder, journals, draft_every_change(folder), key="0199/apply", commit=commit_message("claude", "gpt")
+        )
     )
 
 
@@ -98,7 +100,7 @@ class Stage:
             shutil.copytree(source, self.workspace.parent / name, symlinks=True)
         self._origin, self._kept = self.workspace.parent / "origin-2", self.workspace.parent / "journals-2"
 
-    def again(self) -> None:
+    def reset(self) -> None:
         """Reset to the initial state."""
         for folder in (self.workspace, self.journals):
             shutil.rmtree(folder, ignore_errors=True)
@@ -107,7 +109,7 @@ class Stage:
             shutil.copytree(self._kept, self.journals, symlinks=True)
 
 
-def seen(folder: Path) -> dict[str, Any]:
+def take_snapshot(folder: Path) -> dict[str, Any]:
     """Return every file and folder with mode and bytes, and the refs, index and status of git."""
     found: dict[str, Any] = {}
     for path in sorted(folder.rglob("*")):
@@ -139,7 +141,7 @@ def _is_step(event: str, args: tuple[Any, ...]) -> bool:
 
 
 @contextmanager
-def does_before(command: str, act: Callable[[], object]) -> Generator[None]:
+def act_before_git(command: str, act: Callable[[], object]) -> Generator[None]:
     """Run `act` just before git is first called with this command."""
     armed = True
 
@@ -156,7 +158,7 @@ def does_before(command: str, act: Callable[[], object]) -> Generator[None]:
         assert not armed, f"git {command} was never called"
 
 
-def disk_fails_at(step: int, work: Callable[[], object], *, for_good: bool = False) -> tuple[bool, str]:
+def run_with_failing_disk(step: int, work: Callable[[], object], *, for_good: bool = False) -> tuple[bool, str]:
     """Run `work` in a process whose n-th write fails; return whether one failed, and the name of the raised exception.
 
     With `for_good`, every later write fails too.
@@ -188,7 +190,7 @@ def disk_fails_at(step: int, work: Callable[[], object], *, for_good: bool = Fal
     return said[0] == "1", said[1:]
 
 
-def dies_at(step: int, work: Callable[[], object]) -> bool:
+def run_until_killed(step: int, work: Callable[[], object]) -> bool:
     """Run `work` in a process that is killed (SIGKILL) just before its n-th write; return whether it was killed."""
     child = os.fork()
     if child == 0:

@@ -22,16 +22,16 @@ from roundtable.workshop.repo.worktrees import Worktrees
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import (
     Stage,
-    dies_at,
-    disk_fails_at,
-    does_before,
-    everything,
-    everything_applied,
+    act_before_git,
+    apply_every_change,
+    commit_message,
+    draft_every_change,
     plain_folder,
-    seen,
+    require_applied,
+    run_until_killed,
+    run_with_failing_disk,
     shop,
-    told,
-    written,
+    take_snapshot,
 )
 
 CART = b"def total(items):\n    return 0\n"
@@ -39,13 +39,13 @@ SUM = b"def total(items):\n    return sum(items)\n"
 CHANGE = DraftFile("src/cart.py", CART, SUM)
 
 
-def _refused(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
+def _refusal_kinds(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
     assert not isinstance(outcome, ChangeApplied), outcome
     assert all(refusal.sentence for refusal in outcome)
     return [(refusal.path, refusal.kind) for refusal in outcome]
 
 
-def _settle_in(folder: Path) -> Path:
+def _create_clean_repository(folder: Path) -> Path:
     """Create a clean repository with an author."""
     repository(folder, {"src/cart.py": CART.decode(), "README.md": "# Shop\n"})
     git(folder, "config", "user.name", "Ada")
@@ -63,7 +63,7 @@ def _without_git(folder: Path) -> Path:
 
 def test_a_commit_contains_the_change_and_its_origin_and_no_other_work(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
-    receipt = everything_applied(work, tmp_path / "journals")
+    receipt = apply_every_change(work, tmp_path / "journals")
     assert receipt.commit == git(work, "rev-parse", "HEAD").strip()
     assert git(work, "log", "-1", "--format=%an <%ae>|%s").strip() == "Ada <ada@localhost>|Sum the cart"
     trailers = git(work, "log", "-1", "--format=%(trailers:only,unfold)").split("\n")
@@ -98,7 +98,7 @@ def test_a_trailer_cannot_be_forged_by_its_value() -> None:
 
 
 def test_committing_runs_no_hook_and_no_signing_program(tmp_path: Path) -> None:
-    work = _settle_in(tmp_path / "work")
+    work = _create_clean_repository(tmp_path / "work")
     for hook in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
         path = work / ".git/hooks" / hook
         path.parent.mkdir(exist_ok=True)
@@ -109,14 +109,16 @@ def test_committing_runs_no_hook_and_no_signing_program(tmp_path: Path) -> None:
     signer.chmod(0o755)
     git(work, "config", "gpg.program", str(signer))
     git(work, "config", "commit.gpgSign", "true")
-    assert written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told())).commit
+    assert require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message())).commit
     assert not list(tmp_path.glob("ran-*"))
 
 
 def test_a_workspace_inside_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
-    top = _settle_in(tmp_path / "top")
-    receipt = written(
-        apply_draft_edits(top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=told())
+    top = _create_clean_repository(tmp_path / "top")
+    receipt = require_applied(
+        apply_draft_edits(
+            top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=commit_message()
+        )
     )
     assert git(top, "show", "--name-only", "--format=", receipt.commit).split() == ["src/cart.py"]
     undo_journaled_change(top / "src", tmp_path / "journals")
@@ -129,41 +131,45 @@ def test_without_a_git_identity_the_login_name_is_the_author(tmp_path: Path, mon
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     work = repository(tmp_path / "work", {"src/cart.py": CART.decode()})
-    written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told()))
+    require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message()))
     assert git(work, "log", "-1", "--format=%an <%ae>").strip() == "bea <bea@localhost>"
 
 
 @pytest.mark.feature("S1.51")
 def test_a_commit_to_a_new_branch_changes_no_file_of_the_workspace(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
-    before = seen(work)
-    receipt = written(
-        apply_draft_edits(work, tmp_path / "journals", everything(work), commit=told("gpt"), branch="agents/gpt/sum")
+    before = take_snapshot(work)
+    receipt = require_applied(
+        apply_draft_edits(
+            work, tmp_path / "journals", draft_every_change(work), commit=commit_message("gpt"), branch="agents/gpt/sum"
+        )
     )
-    after = seen(work)
+    after = take_snapshot(work)
     assert {**after, "git": after["git"][1:]} == {**before, "git": before["git"][1:]}
     assert git(work, "show", "agents/gpt/sum:src/cart.py").encode() == SUM
     assert git(work, "rev-parse", "agents/gpt/sum^").strip() == git(work, "rev-parse", "main").strip()
     assert receipt.branch == "agents/gpt/sum"
     with pytest.raises(UsageError, match="Branch agents/gpt/sum already exists"):
-        apply_draft_edits(work, tmp_path / "journals", everything(work), commit=told(), branch="agents/gpt/sum")
+        apply_draft_edits(
+            work, tmp_path / "journals", draft_every_change(work), commit=commit_message(), branch="agents/gpt/sum"
+        )
     undo_journaled_change(work, tmp_path / "journals")
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 @pytest.mark.parametrize("name", ["..", "-x", "a b", "@{-1}", "refs/../x", "a.lock"])
 def test_an_invalid_branch_name_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
-    work = _settle_in(tmp_path / "work")
-    before = seen(work)
+    work = _create_clean_repository(tmp_path / "work")
+    before = take_snapshot(work)
     with pytest.raises(UsageError, match="is not a valid branch name"):
-        apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told(), branch=name)
-    assert seen(work) == before
+        apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message(), branch=name)
+    assert take_snapshot(work) == before
 
 
 def test_the_first_files_of_an_empty_folder_are_gone_after_an_undo(tmp_path: Path) -> None:
     work = tmp_path / "empty"
     work.mkdir()
-    receipt = written(
+    receipt = require_applied(
         apply_draft_edits(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")])
     )
     assert (work / "src/app/main.py").read_bytes() == b"print(1)\n"
@@ -180,7 +186,7 @@ def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
     old = os.umask(0o027)
     try:
         files = [DraftFile("a.py", None, b"1\n"), DraftFile("b.sh", None, b"2\n", executable=True)]
-        written(apply_draft_edits(work, tmp_path / "journals", files))
+        require_applied(apply_draft_edits(work, tmp_path / "journals", files))
     finally:
         os.umask(old)
     assert [stat.S_IMODE((work / name).stat().st_mode) for name in ("a.py", "b.sh")] == [0o640, 0o750]
@@ -190,12 +196,12 @@ def test_two_files_can_be_swapped_and_swapped_back(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     write(work, {"a.py": "a\n", "b.py": "b\n"})
-    before = seen(work)
+    before = take_snapshot(work)
     swap = [DraftFile("b.py", b"a\n", b"a\n", was="a.py"), DraftFile("a.py", b"b\n", b"b\n", was="b.py")]
-    written(apply_draft_edits(work, tmp_path / "journals", swap))
+    require_applied(apply_draft_edits(work, tmp_path / "journals", swap))
     assert [(work / name).read_text() for name in ("a.py", "b.py")] == ["b\n", "a\n"]
     undo_journaled_change(work, tmp_path / "journals")
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 # --- what is refused -----------------------------------------------------------------------------------
@@ -203,41 +209,41 @@ def test_two_files_can_be_swapped_and_swapped_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("staged", [False, True])
 def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged: bool) -> None:
-    work = _settle_in(tmp_path / "work")
+    work = _create_clean_repository(tmp_path / "work")
     mine = b"def total(items):\n    return 1  # mine\n"
     (work / "src/cart.py").write_bytes(mine)
     if staged:
         git(work, "add", "src/cart.py")
-    before = seen(work)
+    before = take_snapshot(work)
     files = [DraftFile("src/cart.py", mine, SUM), DraftFile("other.py", None, b"x\n")]
-    for message in (told(), None):
+    for message in (commit_message(), None):
         outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=message)
-        assert _refused(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
-    assert seen(work) == before
+        assert _refusal_kinds(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
+    assert take_snapshot(work) == before
 
 
 def test_a_newly_staged_or_staged_as_deleted_file_counts_as_uncommitted(tmp_path: Path) -> None:
-    work = _settle_in(tmp_path / "work")
+    work = _create_clean_repository(tmp_path / "work")
     write(work, {"new.py": "n\n"})
     git(work, "add", "new.py")
     git(work, "rm", "-q", "--cached", "README.md")
     files = [DraftFile("new.py", b"n\n", b"m\n"), DraftFile("README.md", b"# Shop\n", b"# X\n")]
-    outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=told())
-    assert _refused(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
+    outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=commit_message())
+    assert _refusal_kinds(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
 
 
 def test_a_file_changed_since_the_draft_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     work = plain_folder(tmp_path / "work")
-    draft = everything(work)
+    draft = draft_every_change(work)
     (work / "notes.txt").write_text("I went on writing\n")
     (work / "src/old.py").chmod(0o755)
     (work / "lib").mkdir()
     (work / "lib/here.py").write_text("somebody was first\n")
-    before = seen(work)
+    before = take_snapshot(work)
     outcome = apply_draft_edits(work, tmp_path / "journals", draft)
     stale = RefusalKind.STALE
-    assert _refused(outcome) == [("src/old.py", stale), ("lib/here.py", stale), ("notes.txt", stale)]
-    assert seen(work) == before
+    assert _refusal_kinds(outcome) == [("src/old.py", stale), ("lib/here.py", stale), ("notes.txt", stale)]
+    assert take_snapshot(work) == before
     assert not list_undoable_journals(work, tmp_path / "journals")
 
 
@@ -257,7 +263,7 @@ def test_no_link_is_followed_and_no_other_repository_is_entered(tmp_path: Path) 
     ]
     outcome = apply_draft_edits(work, tmp_path / "journals", files)
     link, no_file = RefusalKind.LINK, RefusalKind.NOT_A_FILE
-    assert _refused(outcome) == [
+    assert _refusal_kinds(outcome) == [
         ("out/new.txt", link),
         ("file", link),
         ("README.md/x", no_file),
@@ -273,7 +279,7 @@ def test_a_link_created_after_the_checks_is_not_followed(tmp_path: Path) -> None
     work, journals, outside = plain_folder(tmp_path / "work"), tmp_path / "journals", tmp_path / "outside"
     write(outside, {"cart.py": CART.decode(), "old.py": "print('old')\n"})
     for step in range(1, 60):
-        assert dies_at(step, lambda: apply_draft_edits(work, journals, everything(work)))
+        assert run_until_killed(step, lambda: apply_draft_edits(work, journals, draft_every_change(work)))
         if list(journals.glob("*/open/*")):
             break
     (work / "src").rename(work / "src-before")
@@ -291,31 +297,35 @@ def test_a_link_created_after_the_checks_is_not_followed(tmp_path: Path) -> None
     "line", ["new.py filter=lfs", "new.py ident", "new.py working-tree-encoding=UTF-16", "new.py eol=crlf"]
 )
 def test_a_file_that_git_converts_is_refused(tmp_path: Path, line: str) -> None:
-    work = _settle_in(tmp_path / "work")
+    work = _create_clean_repository(tmp_path / "work")
     write(work, {".gitattributes": f"{line}\n"})
     commit(work, "Attributes")
-    before = seen(work)
-    outcome = apply_draft_edits(work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=told())
-    assert _refused(outcome) == [("src/new.py", RefusalKind.FILTERED)]
-    assert seen(work) == before
+    before = take_snapshot(work)
+    outcome = apply_draft_edits(
+        work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=commit_message()
+    )
+    assert _refusal_kinds(outcome) == [("src/new.py", RefusalKind.FILTERED)]
+    assert take_snapshot(work) == before
 
 
 def test_a_failed_write_is_rolled_back_or_finished_by_the_next_command(in_memory: Path) -> None:
     files = [DraftFile("README.md", b"# Shop\n", b"# A\n"), CHANGE, DraftFile("src/z.py", None, b"z\n")]
-    stage = Stage(in_memory, _settle_in)
-    stage.again()
+    stage = Stage(in_memory, _create_clean_repository)
+    stage.reset()
     work, journals = stage.workspace, stage.journals
-    before = seen(work)
+    before = take_snapshot(work)
     ends: list[bool] = []
     for step in count(1):
-        stage.again()
-        failed, error = disk_fails_at(step, lambda: apply_draft_edits(work, journals, files, commit=told()))
+        stage.reset()
+        failed, error = run_with_failing_disk(
+            step, lambda: apply_draft_edits(work, journals, files, commit=commit_message())
+        )
         if not failed:
             break
         recover_open_journals(work, journals)
         if error:
             assert error == "WriteFailed", f"step {step}"
-            assert seen(work) == before, f"step {step}"
+            assert take_snapshot(work) == before, f"step {step}"
         else:
             assert (work / "src/z.py").read_bytes() == b"z\n"
             assert git(work, "status", "--porcelain") == ""
@@ -323,65 +333,68 @@ def test_a_failed_write_is_rolled_back_or_finished_by_the_next_command(in_memory
     assert set(ends) == {True, False}
 
 
-@pytest.mark.parametrize("begin", [_settle_in, _without_git])
+@pytest.mark.parametrize("begin", [_create_clean_repository, _without_git])
 def test_the_result_reported_on_a_full_disk_is_the_final_one(in_memory: Path, begin: Callable[[Path], Path]) -> None:
     files = [DraftFile("README.md", b"# Shop\n", b"# A\n"), CHANGE, DraftFile("src/z.py", None, b"z\n")]
     stage = Stage(in_memory, begin)
-    stage.again()
+    stage.reset()
     work, journals = stage.workspace, stage.journals
-    before = seen(work)
+    before = take_snapshot(work)
     ends: set[bool] = set()
     for step in count(1):
-        stage.again()
-        failed, error = disk_fails_at(
-            step, lambda: apply_draft_edits(work, journals, files, commit=told()), for_good=True
+        stage.reset()
+        failed, error = run_with_failing_disk(
+            step, lambda: apply_draft_edits(work, journals, files, commit=commit_message()), for_good=True
         )
         if not failed:
             break
         recover_open_journals(work, journals)
         assert error in ("", "WriteFailed")
-        assert (seen(work) == before) == bool(error), f"step {step}"
+        assert (take_snapshot(work) == before) == bool(error), f"step {step}"
         ends.add(bool(error))
     assert ends == {True, False}
 
 
 def test_a_file_that_cannot_be_written_is_named_and_leaves_no_temporary_file(tmp_path: Path) -> None:
-    work = _settle_in(tmp_path / "work")
+    work = _create_clean_repository(tmp_path / "work")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = seen(work)
+    before = take_snapshot(work)
     large = DraftFile("src/new.py", None, b"x = 1\n" * 100_000)
 
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
 
     try:
-        with does_before("update-ref", small_disk), pytest.raises(WriteFailed, match=r"^src/new\.py cannot be written"):
-            apply_draft_edits(work, tmp_path / "journals", [large], commit=told())
+        with (
+            act_before_git("update-ref", small_disk),
+            pytest.raises(WriteFailed, match=r"^src/new\.py cannot be written"),
+        ):
+            apply_draft_edits(work, tmp_path / "journals", [large], commit=commit_message())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 def test_a_ref_that_git_refuses_to_move_is_reported_with_gits_message(tmp_path: Path) -> None:
-    work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
-    before = seen(work)
+    work, journals = _create_clean_repository(tmp_path / "work"), tmp_path / "journals"
+    before = take_snapshot(work)
     lock = work / ".git/refs/heads/main.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"main\.lock"):
-        apply_draft_edits(work, journals, [CHANGE], commit=told())
+        apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
     lock.unlink()
-    assert seen(work) == before
+    assert take_snapshot(work) == before
     assert recover_open_journals(work, journals) == (), "nothing is left to be settled"
 
 
 def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path) -> None:
-    work = _settle_in(tmp_path / "work")
+    work = _create_clean_repository(tmp_path / "work")
     children: list[int] = []
     for text in (b"one\n", b"two\n", b"three\n"):
         child = os.fork()
         if child == 0:
             outcome = apply_draft_edits(
-                work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=told()
+                work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=commit_message()
             )
             os._exit(0 if isinstance(outcome, ChangeApplied) else 7)
         children.append(child)
@@ -394,14 +407,14 @@ def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path
 def test_an_unreadable_journal_is_reported_and_blocks_nothing(tmp_path: Path) -> None:
     work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
     for step in range(1, 60):
-        assert dies_at(step, lambda: apply_draft_edits(work, journals, everything(work)))
+        assert run_until_killed(step, lambda: apply_draft_edits(work, journals, draft_every_change(work)))
         if found := list(journals.glob("*/open/*/journal.json")):
             found[0].write_text("{")
             break
-    before = seen(work)
+    before = take_snapshot(work)
     (said,) = recover_open_journals(work, journals)
     assert "cannot be recovered yet" in said.summary
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 # --- undo ----------------------------------------------------------------------------------------------
@@ -409,25 +422,27 @@ def test_an_unreadable_journal_is_reported_and_blocks_nothing(tmp_path: Path) ->
 
 def test_undo_names_a_file_that_was_changed_since_and_touches_nothing(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
-    everything_applied(work, tmp_path / "journals")
+    apply_every_change(work, tmp_path / "journals")
     (work / "notes.txt").write_text("mine again\n")
-    before = seen(work)
+    before = take_snapshot(work)
     with pytest.raises(UsageError, match=r"notes\.txt has changed since change 1"):
         undo_journaled_change(work, tmp_path / "journals")
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> None:
-    work, journals = _settle_in(tmp_path / "work"), tmp_path / "journals"
-    before = seen(work)
-    first = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
-    second = written(apply_draft_edits(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=told()))
+    work, journals = _create_clean_repository(tmp_path / "work"), tmp_path / "journals"
+    before = take_snapshot(work)
+    first = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    second = require_applied(
+        apply_draft_edits(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=commit_message())
+    )
     assert [journal.id for journal in list_undoable_journals(work, journals)] == [second.undo, first.undo]
     with pytest.raises(UsageError, match="changed since"):
         undo_journaled_change(work, journals, first.undo)
     assert undo_journaled_change(work, journals).change.id == second.undo
     assert undo_journaled_change(work, journals).change.id == first.undo
-    assert seen(work) == before
+    assert take_snapshot(work) == before
     with pytest.raises(NotFound, match="nothing to undo"):
         undo_journaled_change(work, journals)
     with pytest.raises(UsageError, match="already been undone"):
@@ -439,8 +454,8 @@ def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> N
 @pytest.mark.parametrize("since", ["another commit", "a push"])
 def test_a_commit_that_others_have_is_reverted_by_a_new_commit(tmp_path: Path, since: str) -> None:
     work = shop(tmp_path / "work")
-    before = seen(work)
-    receipt = everything_applied(work, tmp_path / "journals")
+    before = take_snapshot(work)
+    receipt = apply_every_change(work, tmp_path / "journals")
     if since == "a push":
         git(work, "update-ref", "refs/remotes/origin/main", receipt.commit)
     else:
@@ -449,7 +464,7 @@ def test_a_commit_that_others_have_is_reverted_by_a_new_commit(tmp_path: Path, s
     done = undo_journaled_change(work, tmp_path / "journals")
     assert "reverts the change" in done.how
     assert git(work, "rev-parse", "HEAD^").strip() == tip
-    after = seen(work)
+    after = take_snapshot(work)
     assert {**after, "git": ()} == {**before, "git": ()}
     assert receipt.commit in git(work, "log", "-1", "--format=%b")
     if since == "a push":
@@ -459,18 +474,18 @@ def test_a_commit_that_others_have_is_reverted_by_a_new_commit(tmp_path: Path, s
 
 def test_a_commit_that_only_a_worktree_is_based_on_is_removed_by_an_undo(tmp_path: Path) -> None:
     work = shop(tmp_path / "work")
-    before = seen(work)
-    everything_applied(work, tmp_path / "journals")
+    before = take_snapshot(work)
+    apply_every_change(work, tmp_path / "journals")
     trees = Worktrees(tmp_path / "worktrees", work)
     trees.open("t")
     undo_journaled_change(work, tmp_path / "journals")
     trees.discard("t")
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path) -> None:
-    work = _settle_in(tmp_path / "work")
-    written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told()))
+    work = _create_clean_repository(tmp_path / "work")
+    require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message()))
     git(work, "switch", "-qc", "other")
     with pytest.raises(UsageError, match="committed on main"):
         undo_journaled_change(work, tmp_path / "journals")
@@ -482,8 +497,8 @@ def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path)
 
 
 def test_a_branch_with_later_commits_is_not_undone(tmp_path: Path) -> None:
-    work = _settle_in(tmp_path / "work")
-    written(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=told(), branch="sum"))
+    work = _create_clean_repository(tmp_path / "work")
+    require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message(), branch="sum"))
     git(work, "switch", "-q", "sum")
     with pytest.raises(UsageError, match="checked out"):
         undo_journaled_change(work, tmp_path / "journals")

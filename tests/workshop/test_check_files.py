@@ -10,7 +10,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.workshop.trial.check_files import check_part_of_file, find_changed_check_files, restore_check_file
 from tests.repository import write
 
-THERE = {
+EXISTING_FILES = {
     path: "something\n" for path in ("check.sh", "Makefile", "web/Makefile", "calc.py", "package.json", "ci/run.py")
 }
 PACKAGE = b'{"name": "shop", "scripts": {"test": "sh check.sh"}}'
@@ -18,49 +18,49 @@ PACKAGE = b'{"name": "shop", "scripts": {"test": "sh check.sh"}}'
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    write(tmp_path, THERE)
+    write(tmp_path, EXISTING_FILES)
     return tmp_path
 
 
-def changed(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", was: str = "") -> DraftFile:
+def change_file(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", was: str = "") -> DraftFile:
     return DraftFile(path, before, after, was)
 
 
 @pytest.mark.parametrize(
     ("argv", "file"),
     [
-        (("sh", "check.sh"), changed("check.sh")),
-        (("sh", "-e", "./check.sh", "fast"), changed("check.sh")),
-        (("./check.sh",), changed("check.sh", after=None)),
-        (("./check.sh",), changed("other.sh", was="check.sh")),
-        (("/usr/bin/python3.11", "ci/run.py"), changed("ci/run.py")),
-        (("bash", "-c", "cd . ;sh check.sh || python3 ci/run.py"), changed("ci/run.py")),
+        (("sh", "check.sh"), change_file("check.sh")),
+        (("sh", "-e", "./check.sh", "fast"), change_file("check.sh")),
+        (("./check.sh",), change_file("check.sh", after=None)),
+        (("./check.sh",), change_file("other.sh", was="check.sh")),
+        (("/usr/bin/python3.11", "ci/run.py"), change_file("ci/run.py")),
+        (("bash", "-c", "cd . ;sh check.sh || python3 ci/run.py"), change_file("ci/run.py")),
         (("bash", "-c", "it's broken"), None),
-        (("bash", "-lc", "npm ci && npm test"), changed("package.json")),
-        (("npm", "test"), changed("package.json", after=b"{not json")),
-        (("npm", "test"), changed("package.json", PACKAGE, b'{"name": "shop"}')),
-        (("npm", "test"), changed("package.json", PACKAGE, b'{"name": "shop", "version": "2"}')),
-        (("npm", "test"), changed("old.json", PACKAGE, PACKAGE, was="package.json")),
-        (("make", "test"), changed("GNUmakefile", before=None)),
-        (("make", "-C", "web"), changed("web/makefile", before=None)),
+        (("bash", "-lc", "npm ci && npm test"), change_file("package.json")),
+        (("npm", "test"), change_file("package.json", after=b"{not json")),
+        (("npm", "test"), change_file("package.json", PACKAGE, b'{"name": "shop"}')),
+        (("npm", "test"), change_file("package.json", PACKAGE, b'{"name": "shop", "version": "2"}')),
+        (("npm", "test"), change_file("old.json", PACKAGE, PACKAGE, was="package.json")),
+        (("make", "test"), change_file("GNUmakefile", before=None)),
+        (("make", "-C", "web"), change_file("web/makefile", before=None)),
     ],
 )
 def test_changed_check_files_are_found(workspace: Path, argv: tuple[str, ...], file: DraftFile | None) -> None:
     files = [file] if file else []
-    assert find_changed_check_files([*files, changed("calc.py")], {"it": argv}, workspace) == tuple(files)
+    assert find_changed_check_files([*files, change_file("calc.py")], {"it": argv}, workspace) == tuple(files)
 
 
 @pytest.mark.parametrize(
     ("argv", "file"),
     [
-        (("python3", "-m", "doctest", "calc.py"), changed("calc.py")),
-        (("ruff", "check", "calc.py"), changed("calc.py")),
-        (("sh", "check.sh", "calc.py"), changed("calc.py")),
-        (("sh", "check.sh"), changed("Makefile")),
-        (("sh", "new.sh"), changed("new.sh", before=None)),
-        (("make", "test"), changed("docs/Makefile", before=None)),
-        (("npm", "test"), changed("package.json", PACKAGE, PACKAGE.replace(b"shop", b"store"))),
-        (("npm", "test"), changed("web/package.json", None, PACKAGE)),
+        (("python3", "-m", "doctest", "calc.py"), change_file("calc.py")),
+        (("ruff", "check", "calc.py"), change_file("calc.py")),
+        (("sh", "check.sh", "calc.py"), change_file("calc.py")),
+        (("sh", "check.sh"), change_file("Makefile")),
+        (("sh", "new.sh"), change_file("new.sh", before=None)),
+        (("make", "test"), change_file("docs/Makefile", before=None)),
+        (("npm", "test"), change_file("package.json", PACKAGE, PACKAGE.replace(b"shop", b"store"))),
+        (("npm", "test"), change_file("web/package.json", None, PACKAGE)),
     ],
     ids=str,
 )
@@ -72,17 +72,17 @@ def test_new_files_and_mere_arguments_are_no_check_files(
 
 def test_only_the_scripts_of_a_package_are_restored() -> None:
     both = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
-    put_back = restore_check_file(changed("package.json", PACKAGE, both))
+    put_back = restore_check_file(change_file("package.json", PACKAGE, both))
     assert put_back is not None
     text = '{\n  "scripts": {\n    "test": "sh check.sh"\n  },\n  "name": "shop",\n  "license": "é"\n}\n'
     assert put_back.after == text.encode()
     new = b'{"name": "shop", "scripts": {"test": "exit 0"}}'
-    assert restore_check_file(changed("package.json", b'{"name": "shop"}', new)) is None
-    assert restore_check_file(changed("package.json", PACKAGE, new)) is None
-    assert restore_check_file(changed("package.json", PACKAGE, None)) is None
-    assert restore_check_file(changed("check.sh")) is None
+    assert restore_check_file(change_file("package.json", b'{"name": "shop"}', new)) is None
+    assert restore_check_file(change_file("package.json", PACKAGE, new)) is None
+    assert restore_check_file(change_file("package.json", PACKAGE, None)) is None
+    assert restore_check_file(change_file("check.sh")) is None
 
 
 def test_a_check_file_has_a_description() -> None:
-    assert check_part_of_file(changed("web/package.json")) == "the scripts of web/package.json"
-    assert check_part_of_file(changed("other.sh", was="check.sh")) == "check.sh"
+    assert check_part_of_file(change_file("web/package.json")) == "the scripts of web/package.json"
+    assert check_part_of_file(change_file("other.sh", was="check.sh")) == "check.sh"

@@ -16,20 +16,20 @@ from tests.repository import git
 from tests.sampling import sample
 from tests.workshop.scenes import (
     Stage,
-    dies_at,
-    everything,
-    everything_applied,
+    apply_every_change,
+    commit_message,
+    draft_every_change,
     plain_folder,
-    seen,
+    require_applied,
+    run_until_killed,
     shop,
-    told,
-    written,
+    take_snapshot,
 )
 
 Act = Callable[[Path, Path], object]
 
 
-def _unborn(folder: Path) -> Path:
+def _create_unborn_repository(folder: Path) -> Path:
     """Create a repository without a commit."""
     plain_folder(folder)
     git(folder, "init", "-q")
@@ -37,30 +37,32 @@ def _unborn(folder: Path) -> Path:
 
 
 def _without_commit(folder: Path, journals: Path) -> object:
-    return written(apply_draft_edits(folder, journals, everything(folder), key="0199/apply"))
+    return require_applied(apply_draft_edits(folder, journals, draft_every_change(folder), key="0199/apply"))
 
 
 def _on_a_branch(folder: Path, journals: Path) -> object:
-    return written(
-        apply_draft_edits(folder, journals, everything(folder), key="0199/apply", commit=told("gpt"), branch="sum")
+    return require_applied(
+        apply_draft_edits(
+            folder, journals, draft_every_change(folder), key="0199/apply", commit=commit_message("gpt"), branch="sum"
+        )
     )
 
 
 SCENES: dict[str, tuple[Callable[[Path], Path], Act]] = {
-    "without git": (plain_folder, everything_applied),
-    "with a commit": (shop, everything_applied),
+    "without git": (plain_folder, apply_every_change),
+    "with a commit": (shop, apply_every_change),
     "without a commit": (shop, _without_commit),
     "on a branch": (shop, _on_a_branch),
-    "the first commit": (_unborn, everything_applied),
+    "the first commit": (_create_unborn_repository, apply_every_change),
 }
 
 
-def _like(seen_now: dict[str, Any], wanted: dict[str, Any]) -> bool:
+def _is_same_except_commits(seen_now: dict[str, Any], wanted: dict[str, Any]) -> bool:
     """Whether two snapshots are equal except for commit ids, which depend on the time."""
-    return _plain(seen_now) == _plain(wanted)
+    return _without_commit_ids(seen_now) == _without_commit_ids(wanted)
 
 
-def _plain(found: dict[str, Any]) -> dict[str, Any]:
+def _without_commit_ids(found: dict[str, Any]) -> dict[str, Any]:
     if "git" not in found:
         return found
     refs, *others = found["git"]
@@ -73,24 +75,24 @@ def test_a_change_killed_at_any_step_is_applied_completely_or_not_at_all_and_can
 ) -> None:
     begin, act = SCENES[scene]
     stage = Stage(in_memory, begin)
-    stage.again()
-    before = seen(stage.workspace)
+    stage.reset()
+    before = take_snapshot(stage.workspace)
     act(stage.workspace, stage.journals)
-    after = seen(stage.workspace)
-    assert not _like(before, after)
+    after = take_snapshot(stage.workspace)
+    assert not _is_same_except_commits(before, after)
     outcomes: list[bool] = []
     for step in count(1):
-        stage.again()
-        if not dies_at(step, lambda: act(stage.workspace, stage.journals)):
+        stage.reset()
+        if not run_until_killed(step, lambda: act(stage.workspace, stage.journals)):
             break
         recover_open_journals(stage.workspace, stage.journals)
-        now = seen(stage.workspace)
+        now = take_snapshot(stage.workspace)
         receipt = find_journaled_change(stage.workspace, stage.journals, "0199/apply")
-        assert _like(now, after if receipt else before), f"step {step}"
+        assert _is_same_except_commits(now, after if receipt else before), f"step {step}"
         assert recover_open_journals(stage.workspace, stage.journals) == ()
         if receipt:
             undo_journaled_change(stage.workspace, stage.journals, receipt.undo)
-        assert seen(stage.workspace) == before, f"undone after step {step}"
+        assert take_snapshot(stage.workspace) == before, f"undone after step {step}"
         outcomes.append(receipt is not None)
     assert set(outcomes) == {False, True}
     assert outcomes == sorted(outcomes), "there is one commit point"
@@ -100,30 +102,30 @@ def test_a_change_killed_at_any_step_is_applied_completely_or_not_at_all_and_can
 def test_a_recovery_that_is_killed_is_completed_by_the_next_one(in_memory: Path, scene: str) -> None:
     begin, act = SCENES[scene]
     stage = Stage(in_memory, begin)
-    stage.again()
+    stage.reset()
     act(stage.workspace, stage.journals)
-    after = seen(stage.workspace)
-    stage.again()
-    half_way = next(step for step in count(1) if _left_half_done(stage, act, step))
-    assert dies_at(half_way, lambda: act(stage.workspace, stage.journals))
+    after = take_snapshot(stage.workspace)
+    stage.reset()
+    half_way = next(step for step in count(1) if _is_left_half_done(stage, act, step))
+    assert run_until_killed(half_way, lambda: act(stage.workspace, stage.journals))
     stage.keep_journals()
     deaths = 0
     for step in count(1):
-        stage.again()
-        if not dies_at(step, lambda: recover_open_journals(stage.workspace, stage.journals)):
+        stage.reset()
+        if not run_until_killed(step, lambda: recover_open_journals(stage.workspace, stage.journals)):
             break
         deaths += 1
         recover_open_journals(stage.workspace, stage.journals)
-        assert _like(seen(stage.workspace), after), f"killed again at step {step}"
+        assert _is_same_except_commits(take_snapshot(stage.workspace), after), f"killed again at step {step}"
     assert deaths > 5
 
 
-def _left_half_done(stage: Stage, act: Act, step: int) -> bool:
+def _is_left_half_done(stage: Stage, act: Act, step: int) -> bool:
     """Whether a kill at this step leaves one file changed and another unchanged; then reset the stage."""
-    stage.again()
-    assert dies_at(step, lambda: act(stage.workspace, stage.journals))
+    stage.reset()
+    assert run_until_killed(step, lambda: act(stage.workspace, stage.journals))
     gone, come = not (stage.workspace / "src/old.py").exists(), (stage.workspace / "lib/here.py").exists()
-    stage.again()
+    stage.reset()
     return gone and not come
 
 
@@ -131,21 +133,21 @@ def _left_half_done(stage: Stage, act: Act, step: int) -> bool:
 def test_an_undo_killed_at_any_step_is_finished_or_rolled_back(in_memory: Path, scene: str) -> None:
     begin, act = SCENES[scene]
     stage = Stage(in_memory, begin)
-    stage.again()
-    before = seen(stage.workspace)
+    stage.reset()
+    before = take_snapshot(stage.workspace)
     act(stage.workspace, stage.journals)
-    after = seen(stage.workspace)
+    after = take_snapshot(stage.workspace)
     stage.keep_journals()
     seen_ends: set[bool] = set()
     for step in count(1):
-        stage.again()
-        if not dies_at(step, lambda: undo_journaled_change(stage.workspace, stage.journals)):
+        stage.reset()
+        if not run_until_killed(step, lambda: undo_journaled_change(stage.workspace, stage.journals)):
             break
         recover_open_journals(stage.workspace, stage.journals)
-        now = seen(stage.workspace)
+        now = take_snapshot(stage.workspace)
         assert now in (before, after), f"step {step}"
         seen_ends.add(now == before)
         if now == after:
             undo_journaled_change(stage.workspace, stage.journals)
-            assert seen(stage.workspace) == before
+            assert take_snapshot(stage.workspace) == before
     assert seen_ends == {False, True}

@@ -53,7 +53,7 @@ def draft(
     return apply_changeset_in_memory(Changeset(operations, "claude", scope, "D-1"), root, Redactor().finds, over)
 
 
-def after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
+def files_after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
     """Return the files after these operations, none of which may be refused."""
     done = draft(root, *operations)
     assert not done.refused
@@ -90,9 +90,9 @@ def test_every_operation_yields_files_before_and_after_and_writes_nothing(shop: 
 
 
 def test_several_edits_of_one_file_are_applied_in_order(shop: Path) -> None:
-    assert after(shop, edit("a.py", "two\n", "2\n"), edit("a.py", "2\n", "II\n")) == {"a.py": b"one\nII\nthree\n"}
+    assert files_after(shop, edit("a.py", "two\n", "2\n"), edit("a.py", "2\n", "II\n")) == {"a.py": b"one\nII\nthree\n"}
     both = EditFile("a.py", (EditBlock("three\n", "3\n"), EditBlock("one\n", "1\n")))
-    assert after(shop, both) == {"a.py": b"1\ntwo\n3\n"}
+    assert files_after(shop, both) == {"a.py": b"1\ntwo\n3\n"}
 
 
 def test_a_renamed_file_is_edited_under_its_new_name(shop: Path) -> None:
@@ -101,11 +101,11 @@ def test_a_renamed_file_is_edited_under_its_new_name(shop: Path) -> None:
 
 
 def test_a_name_that_another_file_takes_over_is_a_change_of_both_files(shop: Path) -> None:
-    assert after(shop, RenameFile("a.py", "b.py"), CreateFile("a.py", "new\n")) == {
+    assert files_after(shop, RenameFile("a.py", "b.py"), CreateFile("a.py", "new\n")) == {
         "a.py": b"new\n",
         "b.py": b"one\ntwo\nthree\n",
     }
-    assert after(shop, DeleteFile("run.sh"), RenameFile("a.py", "run.sh")) == {
+    assert files_after(shop, DeleteFile("run.sh"), RenameFile("a.py", "run.sh")) == {
         "a.py": None,
         "run.sh": b"one\ntwo\nthree\n",
     }
@@ -158,11 +158,11 @@ def test_edits_of_one_base_can_be_combined(shop: Path) -> None:
         EditFile("a.py", (EditBlock("one\n", "1\n"),), base),
         EditFile("a.py", (EditBlock("two\n", "2\n"),), base),
     )
-    assert after(shop, first, second) == {"a.py": b"1\n2\nthree\n"}
+    assert files_after(shop, first, second) == {"a.py": b"1\n2\nthree\n"}
 
 
 def test_a_file_written_twice_is_accepted_only_if_both_versions_are_equal(shop: Path) -> None:
-    assert after(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "1\n")) == {"a.py": b"1\n"}
+    assert files_after(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "1\n")) == {"a.py": b"1\n"}
     done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "2\n"))
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
     done = draft(shop, DeleteFile("a.py"), ReplaceFile("a.py", "2\n"))
@@ -171,8 +171,8 @@ def test_a_file_written_twice_is_accepted_only_if_both_versions_are_equal(shop: 
 
 def test_a_function_written_twice_is_accepted_only_if_both_versions_are_equal(shop: Path) -> None:
     first, second = (f"def f(self):\n    return {number}\n" for number in (3, 4))
-    once = after(shop, PutSymbol("deep.py", "A.f", first))
-    assert after(shop, *(PutSymbol("deep.py", "A.f", first, asked_by=by) for by in ("C1", "C2"))) == once
+    once = files_after(shop, PutSymbol("deep.py", "A.f", first))
+    assert files_after(shop, *(PutSymbol("deep.py", "A.f", first, asked_by=by) for by in ("C1", "C2"))) == once
     done = draft(shop, PutSymbol("deep.py", "A.f", first), PutSymbol("deep.py", "A.f", second))
     assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
 
@@ -186,7 +186,7 @@ def test_two_partial_files_with_different_versions_of_a_function_are_refused(tmp
 
 
 def test_a_line_number_selects_one_of_several_equal_lines(shop: Path) -> None:
-    assert after(shop, edit("twice.py", "x = 1\n", "x = 3\n", 3)) == {"twice.py": b"x = 1\ny = 2\nx = 3\n"}
+    assert files_after(shop, edit("twice.py", "x = 1\n", "x = 3\n", 3)) == {"twice.py": b"x = 1\ny = 2\nx = 3\n"}
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ def test_other_fuzzy_matches_are_refused(tmp_path: Path, before: str, search: st
 )
 def test_a_rewritten_file_keeps_its_line_endings_and_byte_order_mark(tmp_path: Path, before: str, becomes: str) -> None:
     (tmp_path / "a.txt").write_bytes(before.encode())
-    assert after(tmp_path, ReplaceFile("a.txt", "x\ny\n")) == {"a.txt": becomes.encode()}
+    assert files_after(tmp_path, ReplaceFile("a.txt", "x\ny\n")) == {"a.txt": becomes.encode()}
 
 
 def test_a_replaced_function_leaves_the_rest_of_its_file_unchanged(shop: Path) -> None:
-    made = after(shop, PutSymbol("deep.py", "A.f", "def f(self):\n    return 3\n"))
+    made = files_after(shop, PutSymbol("deep.py", "A.f", "def f(self):\n    return 3\n"))
     assert made == {"deep.py": (shop / "deep.py").read_bytes().replace(b"return 1", b"return 3")}
 
 

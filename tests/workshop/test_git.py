@@ -16,7 +16,7 @@ from roundtable.workshop.edit.undo import undo_journaled_change
 from roundtable.workshop.repo.commits import CommitMessage
 from roundtable.workshop.repo.git import open_git
 from tests.repository import commit, git, opened, repository, write
-from tests.workshop.scenes import everything_applied, shop, told, written
+from tests.workshop.scenes import apply_every_change, commit_message, require_applied, shop
 
 LATER = 2_000_000_000
 BUILD = Charter("Mend it", (), "build", 1)
@@ -27,7 +27,7 @@ def work(tmp_path: Path) -> Path:
     return repository(tmp_path / "work", {"a.py": "a\n", "b.py": "b\n", "src/c.py": "c\n", ".env": "KEY=1\n"})
 
 
-def _unsaved(folder: Path) -> tuple[str, ...]:
+def _modified_files(folder: Path) -> tuple[str, ...]:
     with open_git(folder) as asked:
         return asked.modified_files()
 
@@ -36,7 +36,7 @@ def test_a_touched_but_unchanged_file_is_not_uncommitted(work: Path) -> None:
     for name in ("a.py", "b.py"):
         os.utime(work / name, (LATER, LATER))
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
-    assert _unsaved(work) == ("b.py",)
+    assert _modified_files(work) == ("b.py",)
     assert list_files_left_out_of_edit_commit(work, ()) == ("b.py", "new.py")
     assert describe_unwritable_files_before_opening(work, BUILD, ("a.py",)) == ()
     assert "b.py" in describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py:1-2"))[0]
@@ -46,19 +46,19 @@ def test_a_staged_change_counts_although_the_file_was_changed_back(work: Path) -
     write(work, {"a.py": "staged\n"})
     git(work, "add", "a.py")
     write(work, {"a.py": "a\n"})
-    assert _unsaved(work) == ("a.py",)
+    assert _modified_files(work) == ("a.py",)
 
 
 def test_in_a_subfolder_of_a_repository_paths_are_relative_to_it(work: Path) -> None:
     write(work, {"a.py": "mine\n", "src/c.py": "mine\n"})
-    assert _unsaved(work / "src") == ("c.py",)
+    assert _modified_files(work / "src") == ("c.py",)
 
 
 def test_a_touched_secret_file_is_not_read(work: Path) -> None:
     for name in ("a.py", ".env"):
         os.utime(work / name, (LATER, LATER))
     with opened(work, ["a.py", ".env"]) as looked_into:
-        assert _unsaved(work) == ()
+        assert _modified_files(work) == ()
     assert looked_into == {"a.py"}
 
 
@@ -66,7 +66,7 @@ def test_the_working_tree_is_clean_for_git_after_an_undo(tmp_path: Path) -> None
     work, journals = shop(tmp_path / "shop"), tmp_path / "journals"
     mine = ["mine.py"]
     for _ in range(2):
-        everything_applied(work, journals)
+        apply_every_change(work, journals)
         assert git(work, "diff-files", "--name-only").split() == mine, "without a look at the files themselves"
         undo_journaled_change(work, journals)
         assert git(work, "diff-files", "--name-only").split() == mine
@@ -87,7 +87,9 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     (said,) = describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py", "the decision"))
     assert said.startswith("Git converts these files on commit")
     assert said.endswith(": a.py.")
-    outcome = apply_draft_edits(work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=told())
+    outcome = apply_draft_edits(
+        work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=commit_message()
+    )
     assert isinstance(outcome, tuple)
     assert [refusal.kind for refusal in outcome] == [RefusalKind.FILTERED]
     assert "core.autocrlf" in outcome[0].sentence
@@ -118,7 +120,7 @@ def test_the_newest_commits_are_listed_in_full_whatever_the_users_git_settings(t
 def test_a_commit_message_is_correct_although_the_users_own_are_not_in_utf_8(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
-    written(
+    require_applied(
         apply_draft_edits(
             work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=CommitMessage("Grüße")
         )

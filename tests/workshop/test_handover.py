@@ -29,7 +29,7 @@ AT = "2026-11-15T18:00:00.123456Z"
 LATER = "2026-11-15T19:30:00Z"
 
 
-def written(*files: tuple[str, str], runs: str = "") -> dict[str, DraftFile]:
+def project_files(*files: tuple[str, str], runs: str = "") -> dict[str, DraftFile]:
     return {path: DraftFile(path, None, text.encode(), executable=path == runs) for path, text in files}
 
 
@@ -37,18 +37,18 @@ FIRST = ProjectVersion(
     {}, AT, CommitMessage("D1 requirements", "s1", approved_by="ada", stage="D1 requirements"), {"docs/D1.md": "R1"}
 )
 SECOND = ProjectVersion(
-    written(("app.py", "print(1)\n"), ("bin/run", "#!/bin/sh\n"), ("old.py", "x = 1\n"), runs="bin/run"),
+    project_files(("app.py", "print(1)\n"), ("bin/run", "#!/bin/sh\n"), ("old.py", "x = 1\n"), runs="bin/run"),
     AT,
     CommitMessage("D2 development", "s1", producers=("claude", "gpt"), stage="D2 development"),
     FIRST.documents,
 )
-CHANGED = written(("app.py", "print(2)\n"), ("bin/run", "#!/bin/sh\n"), runs="bin/run")
+CHANGED = project_files(("app.py", "print(2)\n"), ("bin/run", "#!/bin/sh\n"), runs="bin/run")
 THIRD = ProjectVersion(CHANGED, LATER, CommitMessage("D3 review"), FIRST.documents)
 ALL = (FIRST, SECOND, THIRD)
 
 
 @pytest.fixture(autouse=True)
-def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home_without_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder without a git configuration."""
     (tmp_path / "me").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
@@ -56,7 +56,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "me"
 
 
-def standing(folder: Path) -> dict[str, tuple[str, int]]:
+def list_files(folder: Path) -> dict[str, tuple[str, int]]:
     """Return every file of a folder except those of git, with its permissions."""
     found = [
         path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.relative_to(folder).parts
@@ -66,7 +66,10 @@ def standing(folder: Path) -> dict[str, tuple[str, int]]:
 
 def test_a_folder_gets_exactly_the_files_of_the_last_version(tmp_path: Path) -> None:
     hand_over_project(tmp_path / "new/todo", "folder", ALL, "ada")
-    assert standing(tmp_path / "new") == {"todo/app.py": ("print(2)\n", 0o644), "todo/bin/run": ("#!/bin/sh\n", 0o755)}
+    assert list_files(tmp_path / "new") == {
+        "todo/app.py": ("print(2)\n", 0o644),
+        "todo/bin/run": ("#!/bin/sh\n", 0o755),
+    }
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["todo"]
 
 
@@ -98,7 +101,7 @@ def test_an_existing_file_or_link_is_never_overwritten(tmp_path: Path, form: Han
 def test_an_empty_folder_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "todo").mkdir()
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
-    assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
+    assert list(list_files(tmp_path / "todo")) == ["app.py", "bin/run"]
 
 
 MANY = """
@@ -112,36 +115,36 @@ hand_over_project(Path("todo"), "folder", [ProjectVersion(files, "2026-11-15T18:
 """
 
 
-def being_made(folder: Path) -> list[Path]:
+def staging_folders(folder: Path) -> list[Path]:
     """Return the staging folders in which the second file has been written."""
     return [path.parent.parent for path in folder.glob(".*/made/1.txt")]
 
 
-def making(folder: Path) -> subprocess.Popen[bytes]:
+def start_handover(folder: Path) -> subprocess.Popen[bytes]:
     """Start another process that is in the middle of a handover."""
     process = subprocess.Popen([sys.executable, "-c", MANY], cwd=folder)
     give_up = time.monotonic() + 60
-    while not being_made(folder):
+    while not staging_folders(folder):
         assert time.monotonic() < give_up
         time.sleep(0.01)
     return process
 
 
 def test_a_killed_handover_leaves_nothing_at_the_destination(tmp_path: Path) -> None:
-    with making(tmp_path) as process:
+    with start_handover(tmp_path) as process:
         process.kill()
-    assert being_made(tmp_path)
+    assert staging_folders(tmp_path)
     assert not (tmp_path / "todo").exists()
     hand_over_project(tmp_path / "todo", "folder", ALL, "ada")
-    assert list(standing(tmp_path / "todo")) == ["app.py", "bin/run"]
+    assert list(list_files(tmp_path / "todo")) == ["app.py", "bin/run"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["me", "todo"]
 
 
 def test_concurrent_handovers_do_not_disturb_each_other(tmp_path: Path) -> None:
-    with making(tmp_path) as process:
+    with start_handover(tmp_path) as process:
         process.send_signal(signal.SIGSTOP)
         hand_over_project(tmp_path / "other", "folder", ALL, "ada")
-        assert being_made(tmp_path), "it is alive, so what it makes is left alone"
+        assert staging_folders(tmp_path), "it is alive, so what it makes is left alone"
         process.send_signal(signal.SIGCONT)
     assert process.returncode == 0
     assert len(list((tmp_path / "todo").iterdir())) == 4_000
@@ -233,12 +236,14 @@ def test_a_repository_has_one_commit_per_version_with_its_origin(tmp_path: Path)
         assert git(folder, "diff", "--name-only", old, new).split() == changed.split()
     assert git(folder, "status", "--porcelain") == ""
     git(folder, "fsck", "--strict")
-    assert standing(folder)["docs/D1.md"] == ("R1", 0o644)
+    assert list_files(folder)["docs/D1.md"] == ("R1", 0o644)
     assert hand_over_project(tmp_path / "twin", "git", ALL, "ada") == tip, "the same versions are the same commits"
 
 
-def test_commits_use_the_persons_identity_and_default_branch(tmp_path: Path, stranger: Path) -> None:
-    (stranger / ".gitconfig").write_text("[user]\nname = Ada L\nemail = ada@l.example\n[init]\ndefaultBranch = trunk\n")
+def test_commits_use_the_persons_identity_and_default_branch(tmp_path: Path, home_without_git_config: Path) -> None:
+    (home_without_git_config / ".gitconfig").write_text(
+        "[user]\nname = Ada L\nemail = ada@l.example\n[init]\ndefaultBranch = trunk\n"
+    )
     hand_over_project(tmp_path / "todo", "git", ALL, "somebody")
     assert git(tmp_path / "todo", "log", "-1", "--format=%an <%ae>") == "Ada L <ada@l.example>\n"
     assert git(tmp_path / "todo", "branch", "--show-current") == "trunk\n"
@@ -250,9 +255,11 @@ def test_a_version_without_changes_makes_no_commit(tmp_path: Path) -> None:
 
 
 def test_documents_never_replace_project_files(tmp_path: Path) -> None:
-    mine = ProjectVersion(written(("docs", "a file of that name\n")), AT, CommitMessage("D2"), {"docs/D1.md": "R1"})
+    mine = ProjectVersion(
+        project_files(("docs", "a file of that name\n")), AT, CommitMessage("D2"), {"docs/D1.md": "R1"}
+    )
     hand_over_project(tmp_path / "todo", "git", (mine,), "ada")
-    assert standing(tmp_path / "todo") == {"docs": ("a file of that name\n", 0o644)}
+    assert list_files(tmp_path / "todo") == {"docs": ("a file of that name\n", 0o644)}
 
 
 def test_a_repository_can_be_pushed_to_an_empty_one(tmp_path: Path) -> None:

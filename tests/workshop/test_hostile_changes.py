@@ -95,7 +95,7 @@ PATHS: dict[RefusalKind, tuple[str, ...]] = {
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Path:
+def surroundings(tmp_path: Path) -> Path:
     """A folder with a workspace and, next to it, files that must not be touched."""
     write(tmp_path, {"outside/secret.py": "theirs\n", "home/.bashrc": "theirs\n"})
     shop = repository(
@@ -117,7 +117,7 @@ def around(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def seen(folder: Path) -> dict[str, object]:
+def take_snapshot(folder: Path) -> dict[str, object]:
     """Return everything below a folder: kind, mode, bytes and link target. Git may refresh its own index."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
@@ -132,43 +132,43 @@ def seen(folder: Path) -> dict[str, object]:
     return found
 
 
-def carried_out(around: Path, done: DraftResult) -> None:
+def apply_harmless_rest(surroundings: Path, done: DraftResult) -> None:
     """Write the rest of a draft, which is `harmless.py` alone, and check that nothing else changed."""
-    hooks = sorted((around / "shop/.git/hooks").iterdir())
-    before = seen(around)
+    hooks = sorted((surroundings / "shop/.git/hooks").iterdir())
+    before = take_snapshot(surroundings)
     assert [file.path for file in done.files] == ["harmless.py"]
-    receipt = apply_draft_edits(around / "shop", around / "journals", done.files)
+    receipt = apply_draft_edits(surroundings / "shop", surroundings / "journals", done.files)
     assert isinstance(receipt, ChangeApplied)
-    now = seen(around)
+    now = take_snapshot(surroundings)
     assert now.pop("shop/harmless.py")
     now.pop("journals", None)
     assert now == before
-    assert sorted((around / "shop/.git/hooks").iterdir()) == hooks
-    assert git(around / "shop", "config", "--local", "--list").count("hookspath") == 0
+    assert sorted((surroundings / "shop/.git/hooks").iterdir()) == hooks
+    assert git(surroundings / "shop", "config", "--local", "--list").count("hookspath") == 0
 
 
-def attacked(around: Path, *operations: Operation) -> DraftResult:
+def draft_attack(surroundings: Path, *operations: Operation) -> DraftResult:
     """Compute a draft of hostile operations and one harmless one; computing it writes nothing."""
-    before = seen(around)
+    before = take_snapshot(surroundings)
     done = apply_changeset_in_memory(
-        Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), around / "shop", Redactor().finds
+        Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), surroundings / "shop", Redactor().finds
     )
-    assert seen(around) == before
+    assert take_snapshot(surroundings) == before
     return done
 
 
 @pytest.mark.feature("S4.104")
 @pytest.mark.parametrize("kind", PATHS)
-def test_hostile_paths_are_refused_with_their_reason_in_every_operation(around: Path, kind: RefusalKind) -> None:
+def test_hostile_paths_are_refused_with_their_reason_in_every_operation(surroundings: Path, kind: RefusalKind) -> None:
     paths = PATHS[kind]
     evil = (
         (ReplaceFile(name, "evil\n"), CreateFile(name, "evil\n"), RenameFile("b.py", name), DeleteFile(name))
         for name in paths
     )
-    done = attacked(around, *(operation for operations in evil for operation in operations))
+    done = draft_attack(surroundings, *(operation for operations in evil for operation in operations))
     assert [(refusal.path, refusal.kind) for refusal in done.refused] == [(path[:80], kind) for path in paths]
     assert all(refusal.sentence.endswith(".") for refusal in done.refused)
-    carried_out(around, done)
+    apply_harmless_rest(surroundings, done)
 
 
 STALE = compute_digest(b"as it was\n")
@@ -196,16 +196,16 @@ WISHES: dict[str, tuple[RefusalKind, tuple[Operation, ...]]] = {
 
 
 @pytest.mark.parametrize("name", WISHES)
-def test_a_hostile_operation_is_refused_with_its_reason(around: Path, name: str) -> None:
+def test_a_hostile_operation_is_refused_with_its_reason(surroundings: Path, name: str) -> None:
     kind, operations = WISHES[name]
-    done = attacked(around, *operations)
+    done = draft_attack(surroundings, *operations)
     assert [refusal.kind for refusal in done.refused] == [kind]
-    carried_out(around, done)
+    apply_harmless_rest(surroundings, done)
 
 
-def test_colliding_names_and_files_used_as_folders_within_one_changeset_are_refused(around: Path) -> None:
-    done = attacked(
-        around,
+def test_colliding_names_and_files_used_as_folders_within_one_changeset_are_refused(surroundings: Path) -> None:
+    done = draft_attack(
+        surroundings,
         CreateFile("n.py", "1\n"),
         CreateFile("N.py", "2\n"),
         CreateFile("f", "1\n"),
@@ -215,8 +215,10 @@ def test_colliding_names_and_files_used_as_folders_within_one_changeset_are_refu
     assert [file.path for file in done.files] == ["f", "harmless.py", "n.py"]
 
 
-def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
-    done = attacked(around, *(CreateFile(f"many/{number}.py", "x\n") for number in range(MAX_CHANGED_FILES + 1)))
+def test_more_files_than_a_change_may_touch_are_refused(surroundings: Path) -> None:
+    done = draft_attack(
+        surroundings, *(CreateFile(f"many/{number}.py", "x\n") for number in range(MAX_CHANGED_FILES + 1))
+    )
     assert {refusal.kind for refusal in done.refused} == {K.TOO_MANY}
     assert len(done.files) == MAX_CHANGED_FILES
 
@@ -249,11 +251,13 @@ def test_more_files_than_a_change_may_touch_are_refused(around: Path) -> None:
         ),
     ],
 )
-def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(around: Path, reply: str, kind: RefusalKind) -> None:
-    before = seen(around)
-    done = apply_changeset_in_memory(parse_file_changes(reply), around / "shop", Redactor().finds)
+def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(
+    surroundings: Path, reply: str, kind: RefusalKind
+) -> None:
+    before = take_snapshot(surroundings)
+    done = apply_changeset_in_memory(parse_file_changes(reply), surroundings / "shop", Redactor().finds)
     assert (done.files, [refusal.kind for refusal in done.refused]) == ((), [kind])
-    assert seen(around) == before
+    assert take_snapshot(surroundings) == before
 
 
 @pytest.mark.parametrize(
@@ -274,11 +278,11 @@ def test_a_diff_that_creates_a_link_or_a_submodule_is_rejected(reply: str) -> No
 
 
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
-def test_a_draft_is_not_written_through_a_trap_set_after_it_was_made(around: Path, path: str) -> None:
-    before = seen(around)
-    refused = apply_draft_edits(around / "shop", around / "journals", (DraftFile(path, None, b"evil\n"),))
+def test_a_draft_is_not_written_through_a_trap_set_after_it_was_made(surroundings: Path, path: str) -> None:
+    before = take_snapshot(surroundings)
+    refused = apply_draft_edits(surroundings / "shop", surroundings / "journals", (DraftFile(path, None, b"evil\n"),))
     assert isinstance(refused, tuple)
     assert len(refused) == 1
-    now = seen(around)
+    now = take_snapshot(surroundings)
     now.pop("journals", None)
     assert now == before

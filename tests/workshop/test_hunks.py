@@ -20,7 +20,7 @@ MODE = DraftFile("run.sh", b"a\n", b"b\n", executable=True)
 ALL = (EDIT, NEW, GONE, MOVED, MODE)
 
 
-def left(*rejected: str, **edited: str) -> dict[str, DraftFile]:
+def reject_hunks(*rejected: str, **edited: str) -> dict[str, DraftFile]:
     """Return the files of the draft without the rejected hunks, and with the person's text for edited ones."""
     result = apply_accepted_hunks(
         ALL, HunkChoice(rejected, {name.replace("__", "#").replace("_", "."): text for name, text in edited.items()})
@@ -42,23 +42,23 @@ def test_every_hunk_of_a_draft_has_a_stable_id() -> None:
 
 
 def test_some_hunks_are_approved_and_others_rejected() -> None:
-    assert left("src/a.py#2")["src/a.py"].after == b"1\ntwo\nthree\nfour\nfive\n"
-    assert left("src/a.py#1")["src/a.py"].after == b"one\ntwo\nthree\nfour\n5\nsix\n"
-    assert "new.py" not in left("new.py#1")
-    assert "gone.py" not in left("gone.py#1")
-    kept_name = left("to.py#rename")
+    assert reject_hunks("src/a.py#2")["src/a.py"].after == b"1\ntwo\nthree\nfour\nfive\n"
+    assert reject_hunks("src/a.py#1")["src/a.py"].after == b"one\ntwo\nthree\nfour\n5\nsix\n"
+    assert "new.py" not in reject_hunks("new.py#1")
+    assert "gone.py" not in reject_hunks("gone.py#1")
+    kept_name = reject_hunks("to.py#rename")
     assert (kept_name["from.py"].was, kept_name["from.py"].after) == ("", b"a\nB\n")
     assert "to.py" not in kept_name
-    assert left("to.py#1")["to.py"] == DraftFile("to.py", b"a\nb\n", b"a\nb\n", was="from.py")
-    assert left("run.sh#mode")["run.sh"] == DraftFile("run.sh", b"a\n", b"b\n")
-    assert left("run.sh#1")["run.sh"] == DraftFile("run.sh", b"a\n", b"a\n", executable=True)
+    assert reject_hunks("to.py#1")["to.py"] == DraftFile("to.py", b"a\nb\n", b"a\nb\n", was="from.py")
+    assert reject_hunks("run.sh#mode")["run.sh"] == DraftFile("run.sh", b"a\n", b"b\n")
+    assert reject_hunks("run.sh#1")["run.sh"] == DraftFile("run.sh", b"a\n", b"a\n", executable=True)
 
 
 def test_a_hunk_can_be_replaced_by_the_persons_own_text() -> None:
-    assert left(**{"src/a_py__1": "eins"})["src/a.py"].after == b"eins\ntwo\nthree\nfour\n5\nsix\n"
-    assert left(**{"src/a_py__2": ""})["src/a.py"].after == b"1\ntwo\nthree\nfour\n"
-    assert left(new_py__1="z\n")["new.py"] == DraftFile("new.py", None, b"z\n", executable=True)
-    assert left(gone_py__1="z\n")["gone.py"] == DraftFile(
+    assert reject_hunks(**{"src/a_py__1": "eins"})["src/a.py"].after == b"eins\ntwo\nthree\nfour\n5\nsix\n"
+    assert reject_hunks(**{"src/a_py__2": ""})["src/a.py"].after == b"1\ntwo\nthree\nfour\n"
+    assert reject_hunks(new_py__1="z\n")["new.py"] == DraftFile("new.py", None, b"z\n", executable=True)
+    assert reject_hunks(gone_py__1="z\n")["gone.py"] == DraftFile(
         "gone.py", b"x\n", b"z\n", executable=True, was_executable=True
     )
     windows = (DraftFile("w.txt", b"a\r\nb\r\n", b"a\r\nc\r\n"),)
@@ -104,7 +104,7 @@ BYTES = st.one_of(
 
 
 @st.composite
-def drafts(draw: st.DrawFn) -> DraftFile:
+def draft_files(draw: st.DrawFn) -> DraftFile:
     """Generate any file before and after a change."""
     before, after = draw(BYTES), draw(BYTES)
     was = "e" if before is not None and after is not None and draw(st.booleans()) else ""
@@ -112,18 +112,18 @@ def drafts(draw: st.DrawFn) -> DraftFile:
     return DraftFile("f", before, after, was, executable and after is not None, was_executable and before is not None)
 
 
-def changes_nothing(file: DraftFile) -> bool:
+def is_unchanged(file: DraftFile) -> bool:
     return (file.was, file.before, file.was_executable) == ("", file.after, file.executable)
 
 
-@given(drafts())
+@given(draft_files())
 def test_approving_all_hunks_yields_the_draft_and_rejecting_all_yields_nothing(file: DraftFile) -> None:
     ids = tuple(hunk.id for hunk in split_edits_into_hunks((file,)))
-    assert apply_accepted_hunks((file,), HunkChoice()) == (() if changes_nothing(file) else (file,))
+    assert apply_accepted_hunks((file,), HunkChoice()) == (() if is_unchanged(file) else (file,))
     assert apply_accepted_hunks((file,), HunkChoice(ids)) == ()
 
 
-@given(drafts(), st.data())
+@given(draft_files(), st.data())
 def test_approved_and_rejected_hunks_add_up_to_the_bytes_of_the_draft(file: DraftFile, data: st.DataObject) -> None:
     ids = [hunk.id for hunk in split_edits_into_hunks((file,))]
     rejected = tuple(name for name in ids if data.draw(st.booleans()))
@@ -154,8 +154,8 @@ def test_making_a_new_file_executable_is_a_hunk_that_can_be_rejected() -> None:
     mode, text = split_edits_into_hunks((NEW,))
     assert mode == Hunk("new.py#mode", "new.py", 0, (), ("executable",))
     assert text.id == "new.py#1"
-    assert left("new.py#mode")["new.py"] == DraftFile("new.py", None, b"x\ny\n")
-    assert "new.py" not in left("new.py#1")
+    assert reject_hunks("new.py#mode")["new.py"] == DraftFile("new.py", None, b"x\ny\n")
+    assert "new.py" not in reject_hunks("new.py#1")
 
 
 @pytest.mark.parametrize("id", ["src/a.py#2", "to.py#rename", "run.sh#mode", "notes #1.md#12"])

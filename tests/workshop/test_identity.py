@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.workshop.identity import current_user_name
 
-NOBODYS = 54321
+UNKNOWN_USER_ID = 54321
 """A number that no machine has a name for."""
 
 
@@ -17,11 +17,11 @@ def test_a_user_without_a_login_name_is_named_by_the_user_id() -> None:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        os.setuid(NOBODYS)
+        os.setuid(UNKNOWN_USER_ID)
         os.environ.clear()
         os.write(write, current_user_name().encode())
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as told:
-        assert told.read() == str(NOBODYS)
+        assert told.read() == str(UNKNOWN_USER_ID)
     os.waitpid(child, 0)

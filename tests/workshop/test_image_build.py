@@ -23,7 +23,7 @@ from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.sandbox.engines import ContainerEngine
 from roundtable.workshop.sandbox.selection import SandboxSettings, find_sandbox
 
-SCRIBE = """#!/bin/sh
+RECORDING_ENGINE = """#!/bin/sh
 echo "$*" >>"$HOME/asked"
 case "$*" in
   "context inspect"*) echo unix:///nowhere;;
@@ -47,7 +47,7 @@ networks:
 
 @pytest.fixture
 async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEngine:
-    (tmp_path / "docker").write_text(SCRIBE)
+    (tmp_path / "docker").write_text(RECORDING_ENGINE)
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -57,34 +57,36 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEn
     return found
 
 
-async def said(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
+async def collect_output(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
     """Return all output of the engine and its exit."""
-    *words, end = [event async for event in build_and_run_project_image(await allowed(engine, files))]
+    *words, end = [event async for event in build_and_run_project_image(await plan_accepted_build(engine, files))]
     return b"".join(output.data for output in words if isinstance(output, Output)).decode(), end
 
 
-async def allowed(engine: ContainerEngine, files: dict[str, str]) -> ImageBuild:
+async def plan_accepted_build(engine: ContainerEngine, files: dict[str, str]) -> ImageBuild:
     """Return the build of files that must be accepted."""
     build = await plan_project_image_build(engine, files)
     assert isinstance(build, ImageBuild)
     return build
 
 
-async def refused(engine: ContainerEngine, files: dict[str, str]) -> str:
+async def explain_refusal(engine: ContainerEngine, files: dict[str, str]) -> str:
     """Return why these files are not built."""
     build = await plan_project_image_build(engine, files)
     assert isinstance(build, str)
     return build
 
 
-def asked(folder: Path) -> list[str]:
+def engine_commands(folder: Path) -> list[str]:
     return (folder / "asked").read_text().splitlines() if (folder / "asked").exists() else []
 
 
 @pytest.mark.feature("S0.56")
 async def test_a_dockerfile_is_built_and_run_without_a_network(engine: ContainerEngine, tmp_path: Path) -> None:
-    words, end = await said(engine, {"Dockerfile": DOCKERFILE})
-    build, run, *cleaning = (command for command in asked(tmp_path) if not command.startswith(("inspect", "image")))
+    words, end = await collect_output(engine, {"Dockerfile": DOCKERFILE})
+    build, run, *cleaning = (
+        command for command in engine_commands(tmp_path) if not command.startswith(("inspect", "image"))
+    )
     assert build.startswith("build --network none ")
     assert run.startswith("run --name roundtable-")
     assert " --network none --read-only --cap-drop ALL " in run
@@ -96,21 +98,21 @@ async def test_a_dockerfile_is_built_and_run_without_a_network(engine: Container
 async def test_a_compose_file_takes_precedence_and_several_services_get_a_warning(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
-    build = await allowed(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
+    build = await plan_accepted_build(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     ran = await run_project_container(build, "", lambda _: None, asyncio.Event())
     assert ran.notes == (
         "A compose file with one service runs reliably. Services that wait for each other may need your help.",
     )
-    *_, up, down = asked(tmp_path)
+    *_, up, down = engine_commands(tmp_path)
     assert " up --build " in up
     assert " down --volumes " in down
-    assert not any(command.startswith(("build", "run")) for command in asked(tmp_path))
+    assert not any(command.startswith(("build", "run")) for command in engine_commands(tmp_path))
 
 
 async def test_every_service_has_limits_and_reaches_only_the_other_services(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
-    await said(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
+    await collect_output(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": COMPOSE})
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     assert over["networks"] == {"default": {"internal": True}, "front": {"internal": True}}
     assert list(over["services"]) == ["web", "db"]
@@ -129,21 +131,21 @@ async def test_every_service_has_limits_and_reaches_only_the_other_services(
 @pytest.mark.feature("S0.62", "S0.63")
 async def test_a_file_that_the_scan_refuses_never_reaches_the_engine(engine: ContainerEngine, tmp_path: Path) -> None:
     outside = COMPOSE.replace("image: base", "image: base\n    network_mode: bridge")
-    why = await refused(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
+    why = await explain_refusal(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
     assert why.startswith("The project was not built. docker-compose.yml, line 7: ")
-    assert asked(tmp_path) == []
+    assert engine_commands(tmp_path) == []
 
 
 @pytest.mark.feature("S0.62")
 async def test_a_missing_image_is_not_pulled_and_the_command_to_pull_it_is_shown(
     engine: ContainerEngine, tmp_path: Path
 ) -> None:
-    assert await refused(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
+    assert await explain_refusal(engine, {"Dockerfile": "FROM elsewhere.example/python:3 AS base\nFROM base\n"}) == (
         "The project was not built. The image elsewhere.example/python:3 is missing on this machine, "
         "and Roundtable does not download images. "
         "Run `docker pull elsewhere.example/python:3` yourself, then run the project again."
     )
-    assert asked(tmp_path) == ["image inspect elsewhere.example/python:3"]
+    assert engine_commands(tmp_path) == ["image inspect elsewhere.example/python:3"]
 
 
 MANY = """# syntax=docker/dockerfile:1
@@ -160,8 +162,8 @@ COPY --from=-five /a /b
 
 
 async def test_every_base_image_of_a_build_must_be_present(engine: ContainerEngine, tmp_path: Path) -> None:
-    why = await refused(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
-    assert [command.rpartition(" ")[2] for command in asked(tmp_path)] == [
+    why = await explain_refusal(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
+    assert [command.rpartition(" ")[2] for command in engine_commands(tmp_path)] == [
         "docker/dockerfile:1",
         "one",
         "two",
@@ -174,8 +176,8 @@ async def test_every_base_image_of_a_build_must_be_present(engine: ContainerEngi
 
 async def test_all_images_of_a_compose_file_must_be_present(engine: ContainerEngine, tmp_path: Path) -> None:
     files = {"compose.yaml": COMPOSE.replace("image: base", "image: db"), "web/Dockerfile": "FROM elsewhere\n"}
-    assert "`docker pull elsewhere`" in await refused(engine, files)
-    assert asked(tmp_path) == ["image inspect db", "image inspect elsewhere"]
+    assert "`docker pull elsewhere`" in await explain_refusal(engine, files)
+    assert engine_commands(tmp_path) == ["image inspect db", "image inspect elsewhere"]
 
 
 async def test_a_service_is_checked_in_its_own_container_whatever_its_name(
@@ -184,17 +186,17 @@ async def test_a_service_is_checked_in_its_own_container_whatever_its_name(
     named = COMPOSE.replace("build: .", "build: .\n    container_name: somebody-elses")
     files = {"Dockerfile": DOCKERFILE, "compose.yaml": named}
     (tmp_path / "works").touch()
-    build = await allowed(engine, files)
+    build = await plan_accepted_build(engine, files)
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert [(outcome.name, outcome.code) for outcome in ran.steps] == [("run", 0), ("check", 0)]
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
     called = over["services"]["web"]["container_name"]
     assert called.startswith("roundtable-")
-    assert f"exec {called} ask-it" in asked(tmp_path)
+    assert f"exec {called} ask-it" in engine_commands(tmp_path)
 
 
 async def test_a_container_that_ends_before_its_check_has_failed(engine: ContainerEngine) -> None:
-    build = await allowed(engine, {"Dockerfile": DOCKERFILE})
+    build = await plan_accepted_build(engine, {"Dockerfile": DOCKERFILE})
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert not ran.passed
     assert ran.steps[-1].output == "The program ended before the check could run."
@@ -212,4 +214,4 @@ async def test_a_project_is_scanned_once_before_its_build_and_the_warning_is_sho
     ran = await running.run("session/execution/1/run", root, RunProject(draft))
     assert ran.notes == (SEVERAL_SERVICES_NOTE,)
     assert ran.steps[0].output == ""
-    assert asked(tmp_path).count("image inspect base") == 1
+    assert engine_commands(tmp_path).count("image inspect base") == 1

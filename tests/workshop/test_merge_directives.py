@@ -58,7 +58,7 @@ def test_a_ruling_with_an_unknown_base_is_invalid(base: str) -> None:
     assert read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
 
 
-def agreed(first: Directives, second: Directives) -> JudgeDirectives:
+def combine_rulings(first: Directives, second: Directives) -> JudgeDirectives:
     """Return the directives on which two rulings of a judge agree, and the discarded ones."""
     return rule_judge_directives(
         [{"grok": first}, {"grok": second}], SwappedOrderVerdicts({"grok": "claude"}), "claude", NAMES.values()
@@ -73,7 +73,7 @@ def agreed(first: Directives, second: Directives) -> JudgeDirectives:
     ],
 )
 def test_a_directive_given_in_both_orders_is_applied_whatever_its_wording(first: str, second: str) -> None:
-    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == JudgeDirectives((first,))
+    assert combine_rulings(Directives("claude", (first,)), Directives("claude", (second,))) == JudgeDirectives((first,))
 
 
 @pytest.mark.parametrize(
@@ -86,18 +86,18 @@ def test_a_directive_given_in_both_orders_is_applied_whatever_its_wording(first:
     ],
 )
 def test_a_directive_given_in_only_one_order_is_discarded(first: str, second: str) -> None:
-    assert agreed(Directives("claude", (first,)), Directives("claude", (second,))) == JudgeDirectives(
+    assert combine_rulings(Directives("claude", (first,)), Directives("claude", (second,))) == JudgeDirectives(
         once=(first, second)
     )
-    assert agreed(Directives("claude", (first,)), Directives("claude")) == JudgeDirectives(once=(first,))
+    assert combine_rulings(Directives("claude", (first,)), Directives("claude")) == JudgeDirectives(once=(first,))
 
 
 def test_must_fix_never_removes_code() -> None:
     said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
-    wanted = agreed(said, said)
+    wanted = combine_rulings(said, said)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     made = merge_candidate_symbols("claude", sources, wanted.incorporate, wanted.must_fix)
     assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
     assert [directive.directive for directive in made.left] == ["remove rollback"]
     both = Directives("claude", ("remove rollback",), ("remove rollback",))
-    assert merge_candidate_symbols("claude", sources, agreed(both, both).incorporate).removed
+    assert merge_candidate_symbols("claude", sources, combine_rulings(both, both).incorporate).removed

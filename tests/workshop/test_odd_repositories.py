@@ -18,7 +18,14 @@ from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
 from roundtable.workshop.repo.commits import GitFailed, ensure_git_branch_available, explain_unusable_git_repository
 from tests.repository import commit, git, write
-from tests.workshop.scenes import Stage, dies_at, does_before, seen, told, written
+from tests.workshop.scenes import (
+    Stage,
+    act_before_git,
+    commit_message,
+    require_applied,
+    run_until_killed,
+    take_snapshot,
+)
 
 CART, SUM = b"def total(items):\n    return 0\n", b"def total(items):\n    return sum(items)\n"
 CHANGE = DraftFile("src/cart.py", CART, SUM)
@@ -40,27 +47,27 @@ def _shop(folder: Path, *init: str) -> Path:
 
 def test_while_another_git_process_runs_nothing_is_written_or_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    before = seen(work)
+    before = take_snapshot(work)
     lock = work / ".git/index.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock exists"):
-        apply_draft_edits(work, journals, [CHANGE], commit=told())
+        apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
     lock.unlink()
-    assert seen(work) == before
-    written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
-    after = seen(work)
+    assert take_snapshot(work) == before
+    require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    after = take_snapshot(work)
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock exists"):
         undo_journaled_change(work, journals)
     lock.unlink()
-    assert seen(work) == after
+    assert take_snapshot(work) == after
 
 
 def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_command(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
-    with does_before("update-ref", lock.touch):
-        receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    with act_before_git("update-ref", lock.touch):
+        receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
     assert "The next command in this workspace updates it" in receipt.note
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
@@ -76,8 +83,8 @@ def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_co
 def test_files_staged_meanwhile_stay_staged(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
-    with does_before("update-ref", lock.touch):
-        written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    with act_before_git("update-ref", lock.touch):
+        require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
     lock.unlink()
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
@@ -100,12 +107,12 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
     commit(work, "Main")
     write(work, {"o.txt": "further\n"})
     commit(work, "Further")
-    written(apply_draft_edits(work, journals, [GONE], commit=told()))
+    require_applied(apply_draft_edits(work, journals, [GONE], commit=commit_message()))
     begin = {"bisect": ("bisect", "start"), "revert": ("revert", "HEAD~2")}.get(what, (what, "side"))
     with suppress(CalledProcessError):  # a conflict
         git(work, *begin)
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
-    outcome = apply_draft_edits(work, journals, [CHANGE], commit=told())
+    outcome = apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
     assert not isinstance(outcome, ChangeApplied)
     ((path, kind, sentence),) = [(refusal.path, refusal.kind, refusal.sentence) for refusal in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
@@ -119,7 +126,7 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
 def test_a_commit_on_a_detached_head_is_undone_on_the_branch_that_contains_it(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "switch", "-q", "--detach")
-    receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
     git(work, "switch", "-q", "main")
     git(work, "merge", "-q", "--ff-only", receipt.commit)
     done = undo_journaled_change(work, journals)
@@ -149,7 +156,7 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
     assert explain_unusable_git_repository(work / "src").startswith(f"Git cannot read the commits of {work}")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
         with pytest.raises(GitFailed, match="Git cannot read the commits"):
-            apply_draft_edits(place, journals, [DraftFile(path, mine, SUM)], commit=told())
+            apply_draft_edits(place, journals, [DraftFile(path, mine, SUM)], commit=commit_message())
     assert (work / "src/cart.py").read_bytes() == mine
 
 
@@ -157,7 +164,9 @@ def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
     assert explain_unusable_git_repository(tmp_path / "work") == ""
     assert (
-        written(apply_draft_edits(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])).commit
+        require_applied(
+            apply_draft_edits(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])
+        ).commit
         == ""
     )
 
@@ -167,30 +176,30 @@ def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
 
 def test_a_deletion_is_undone_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    before = seen(work)
-    written(apply_draft_edits(work, journals, [GONE], commit=told()))
+    before = take_snapshot(work)
+    require_applied(apply_draft_edits(work, journals, [GONE], commit=commit_message()))
     (work / "docs").rmdir()
     undo_journaled_change(work, journals)
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone(in_memory: Path) -> None:
     stage = Stage(in_memory, _shop)
-    stage.again()
+    stage.reset()
     work, journals = stage.workspace, stage.journals
-    before = seen(work)
-    written(apply_draft_edits(work, journals, [GONE], commit=told()))
+    before = take_snapshot(work)
+    require_applied(apply_draft_edits(work, journals, [GONE], commit=commit_message()))
     (work / "docs").rmdir()
-    after = seen(work)
+    after = take_snapshot(work)
     stage.keep_journals()
     settled: set[bool] = set()
     for step in count(1):
-        stage.again()
-        if not dies_at(step, lambda: undo_journaled_change(work, journals)):
+        stage.reset()
+        if not run_until_killed(step, lambda: undo_journaled_change(work, journals)):
             break
         recover_open_journals(work, journals)
         assert recover_open_journals(work, journals) == ()
-        now = seen(work)
+        now = take_snapshot(work)
         assert now in (before, after), f"step {step}"
         settled.add(now == before)
     assert settled == {True, False}
@@ -203,8 +212,8 @@ def test_a_file_changed_during_the_write_is_kept_and_named(tmp_path: Path) -> No
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     mine = b"# I was faster\n"
     files = [CHANGE, DraftFile("new.py", None, b"1\n")]
-    with does_before("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
-        receipt = written(apply_draft_edits(work, journals, files, commit=told()))
+    with act_before_git("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
+        receipt = require_applied(apply_draft_edits(work, journals, files, commit=commit_message()))
     assert receipt.left == ("src/cart.py",)
     assert (work / "src/cart.py").read_bytes() == mine
     assert git(work, "status", "--porcelain") == " M src/cart.py\n"
@@ -214,7 +223,9 @@ def test_a_file_of_the_person_is_never_mistaken_for_a_temporary_file(tmp_path: P
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
     write(work, own)
-    written(apply_draft_edits(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=told()))
+    require_applied(
+        apply_draft_edits(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=commit_message())
+    )
     undo_journaled_change(work, journals)
     assert {name: (work / name).read_text() for name in own} == own
 
@@ -224,7 +235,7 @@ def test_a_file_keeps_its_owner_when_root_writes_and_undoes(tmp_path: Path) -> N
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     for name in ("src/cart.py", "docs/old.txt"):
         os.chown(work / name, 1234, 1235)
-    written(
+    require_applied(
         apply_draft_edits(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")])
     )
     for name in ("src/cart.py", "docs/new.txt"):
@@ -242,18 +253,18 @@ def test_if_git_ignores_file_modes_the_index_says_what_is_executable(tmp_path: P
     git(work, "config", "core.fileMode", "false")
     for name in ("src/cart.py", "docs/old.txt"):
         (work / name).chmod(0o777)
-    before = seen(work)
+    before = take_snapshot(work)
     files = [
         DraftFile("src/cart.py", CART, SUM, executable=True, was_executable=True),
         DraftFile("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
         DraftFile("run.sh", None, b"echo\n", executable=True),
     ]
-    written(apply_draft_edits(work, journals, files, commit=told()))
+    require_applied(apply_draft_edits(work, journals, files, commit=commit_message()))
     modes = [line.split()[0] for line in git(work, "ls-tree", "-r", "HEAD").splitlines()]
     assert modes == ["100644", "100755", "100644"]
     assert git(work, "status", "--porcelain") == ""
     undo_journaled_change(work, journals)
-    assert seen(work) == before
+    assert take_snapshot(work) == before
 
 
 def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
@@ -262,18 +273,18 @@ def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
     git(work, "sparse-checkout", "set", "src")
     assert not (work / "docs").exists()
-    written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
     assert git(work, "show", "--name-only", "--format=", "HEAD").split() == ["src/cart.py"]
     assert git(work, "status", "--porcelain") == ""
 
 
 def test_a_deletion_in_a_sha256_repository_can_be_written_and_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work", "--object-format=sha256"), tmp_path / "journals"
-    before = seen(work)
-    assert len(written(apply_draft_edits(work, journals, [CHANGE, GONE], commit=told())).commit) == 64
+    before = take_snapshot(work)
+    assert len(require_applied(apply_draft_edits(work, journals, [CHANGE, GONE], commit=commit_message())).commit) == 64
     assert git(work, "status", "--porcelain") == ""
     undo_journaled_change(work, journals)
-    assert {**seen(work), "docs": None} == {**before, "docs": None}
+    assert {**take_snapshot(work), "docs": None} == {**before, "docs": None}
 
 
 @pytest.mark.parametrize(
@@ -297,23 +308,32 @@ def test_a_branch_that_cannot_be_created_is_refused_at_the_start(tmp_path: Path,
 
 def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    assert written(apply_draft_edits(work, journals, [DraftFile("a.py", None, b"1\n")], commit=told())).note == ""
+    assert (
+        require_applied(
+            apply_draft_edits(work, journals, [DraftFile("a.py", None, b"1\n")], commit=commit_message())
+        ).note
+        == ""
+    )
     for name in ("pre-commit", "commit-msg", "pre-push"):
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
-    note = written(apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=told())).note
+    note = require_applied(
+        apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=commit_message())
+    ).note
     assert note == "The commit was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
-    note = written(
-        apply_draft_edits(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=told())
+    note = require_applied(
+        apply_draft_edits(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=commit_message())
     ).note
     assert note == "The commit was not made with `git commit`: it is not signed although commit.gpgSign is set."
     recovered = find_journaled_change(work, journals, "0199/x")
     assert recovered
     assert recovered.note == note
-    assert written(apply_draft_edits(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", "only files"
+    assert require_applied(apply_draft_edits(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", (
+        "only files"
+    )
 
 
 # --- what undo says ------------------------------------------------------------------------------------
@@ -321,7 +341,7 @@ def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_
 
 def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    receipt = written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
     git(work, "switch", "-qc", "other")
     assert [journal.id for journal in list_undoable_journals(work, journals)] == ["1"]
     git(work, "switch", "-q", "main")
@@ -337,7 +357,7 @@ def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
 
 def test_a_reverting_commit_names_the_change(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    written(apply_draft_edits(work, journals, [CHANGE], commit=told()))
+    require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     undo_journaled_change(work, journals)
     assert git(work, "log", "-1", "--format=%s").strip() == "Undo change 1: Sum the cart"

@@ -14,7 +14,7 @@ from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_first_s
 from tests.workshop.corpus import FIXTURES
 
 
-def read(path: str, source: bytes | None = None) -> Outline:
+def read_outline(path: str, source: bytes | None = None) -> Outline:
     """Return the outline of a fixture or of a text."""
     found = parse_source_outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
     assert isinstance(found, Outline)
@@ -43,7 +43,7 @@ SYMBOLS = {
 
 @pytest.mark.parametrize("path", SYMBOLS)
 def test_every_symbol_of_a_file_is_found_by_its_name(path: str) -> None:
-    assert ", ".join(f"{symbol.kind} {symbol.base_name}" for symbol in read(path).symbols) == SYMBOLS[path]
+    assert ", ".join(f"{symbol.kind} {symbol.base_name}" for symbol in read_outline(path).symbols) == SYMBOLS[path]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_every_symbol_of_a_file_is_found_by_its_name(path: str) -> None:
     ],
 )
 def test_decorators_and_wrappers_belong_to_their_symbol(path: str, symbol: str, begins: bytes, ends: bytes) -> None:
-    file = read(path)
+    file = read_outline(path)
     found = find_symbols_by_query(file, parse_symbol_query(symbol))
     assert len(found) == 1
     assert file.symbol_text(found[0]).startswith(begins)
@@ -72,7 +72,7 @@ def test_decorators_and_wrappers_belong_to_their_symbol(path: str, symbol: str, 
 
 
 def test_a_symbol_is_found_by_the_end_of_its_name_or_with_its_file_name() -> None:
-    file = read("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
+    file = read_outline("src/auth.py", b"class Session:\n    def login(self): ...\n\n\ndef logout(): ...\n")
     assert [found_symbol.name for found_symbol in find_symbols_by_query(file, parse_symbol_query("login"))] == [
         "Session.login"
     ]
@@ -89,12 +89,12 @@ def test_a_symbol_is_found_by_the_end_of_its_name_or_with_its_file_name() -> Non
 
 
 def test_a_separated_comment_belongs_to_no_symbol() -> None:
-    file = read("a.py", b"x = 1  # of x\ndef a(): ...\n\n# apart\n\ndef b(): ...\n")
+    file = read_outline("a.py", b"x = 1  # of x\ndef a(): ...\n\n# apart\n\ndef b(): ...\n")
     assert [file.symbol_text(candidate) for candidate in file.symbols[1:]] == [b"def a(): ...", b"def b(): ..."]
 
 
 def test_functions_assigned_to_names_are_functions() -> None:
-    file = read(
+    file = read_outline(
         "a.ts",
         b"export const a = async () => 1;\nclass B {\n  c = () => 2;\n  d = 3;\n}\nexports.e = function () {};\n",
     )
@@ -129,14 +129,14 @@ IMPORTS = {
 @pytest.mark.parametrize("path", IMPORTS)
 def test_imports_say_which_names_they_bring(path: str) -> None:
     source, names = IMPORTS[path]
-    found = read(path, source).imports
+    found = read_outline(path, source).imports
     assert sorted(statement.name for statement in found) == sorted(names.split(" "))
     alone = "\n".join(statement.text for statement in found).encode()
     assert find_first_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
 
 
 def test_names_are_classified_by_their_role_in_the_code() -> None:
-    file = read("a.py", b"def f(a, *rest):\n    b = a.c(LIMIT)\n    return helper(b)\n")
+    file = read_outline("a.py", b"def f(a, *rest):\n    b = a.c(LIMIT)\n    return helper(b)\n")
     words = file.name_usage(file.symbols[0])
     assert {"LIMIT", "helper"} <= words.used
     assert not {"a", "b", "c"} & words.used
@@ -177,7 +177,7 @@ def test_an_unknown_language_has_no_errors_and_no_outline() -> None:
 def test_very_deeply_nested_code_is_parsed() -> None:
     deep = b"(" * 20_000 + b")" * 20_000
     assert find_first_syntax_error("a.py", b"x = " + deep + b"\n") is None
-    assert read("a.py", b"def f():\n    return " + deep + b"\n").name_usage().called == frozenset()
+    assert read_outline("a.py", b"def f():\n    return " + deep + b"\n").name_usage().called == frozenset()
 
 
 def test_no_node_is_asked_for_its_points() -> None:

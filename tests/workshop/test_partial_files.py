@@ -28,7 +28,7 @@ BARE = STATS.removeprefix('"""Numbers."""\n\n\n')
 MEAN, OLD_MEDIAN = BARE.split("\n\n\n")
 
 
-def written(root: Path, *texts: str) -> str:
+def replace_file(root: Path, *texts: str) -> str:
     drafting = apply_changeset_in_memory(
         Changeset(tuple(ReplaceFile("stats.py", text) for text in texts)), root, Redactor().finds
     )
@@ -44,12 +44,12 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_text_with_one_function_replaces_only_that_function(root: Path) -> None:
-    assert written(root, MEDIAN) == STATS.replace("return sorted(values)[len(values) // 2]", "return 2.5")
+    assert replace_file(root, MEDIAN) == STATS.replace("return sorted(values)[len(values) // 2]", "return 2.5")
 
 
 def test_a_new_function_with_its_import_is_added(root: Path) -> None:
     mode = "import collections\n\n\ndef mode(values):\n    return collections.Counter(values).most_common(1)[0][0]\n"
-    text = written(root, mode)
+    text = replace_file(root, mode)
     assert "def mean" in text
     assert "def median" in text
     assert "def mode" in text
@@ -66,7 +66,7 @@ def test_a_new_function_with_its_import_is_added(root: Path) -> None:
     ids=["it begins as the file does", "it holds more than functions", "with the head of the file"],
 )
 def test_a_text_that_may_be_a_whole_file_is_one(root: Path, whole: str) -> None:
-    assert written(root, whole) == whole
+    assert replace_file(root, whole) == whole
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,14 @@ def test_a_text_that_may_be_a_whole_file_is_one(root: Path, whole: str) -> None:
     ids=["renamed", "renamed and another changed", "removed", "removed, with an import"],
 )
 def test_the_first_function_of_a_file_can_be_renamed_and_removed(tmp_path: Path, whole: str) -> None:
-    assert written(repository(tmp_path, {"stats.py": BARE}), whole) == whole
+    assert replace_file(repository(tmp_path, {"stats.py": BARE}), whole) == whole
 
 
 def test_a_class_can_be_renamed(tmp_path: Path) -> None:
     stack = "class Stack:\n    def copy(self):\n        return Stack()\n"
-    assert written(repository(tmp_path, {"stats.py": stack}), stack.replace("Stack", "Pile")).startswith("class Pile:")
+    assert replace_file(repository(tmp_path, {"stats.py": stack}), stack.replace("Stack", "Pile")).startswith(
+        "class Pile:"
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,5 +106,5 @@ def test_a_class_can_be_renamed(tmp_path: Path) -> None:
 def test_symbols_missing_from_a_partial_text_are_kept(
     tmp_path: Path, file: str, texts: tuple[str, ...], there: tuple[str, ...]
 ) -> None:
-    text = written(repository(tmp_path, {"stats.py": file}), *texts)
+    text = replace_file(repository(tmp_path, {"stats.py": file}), *texts)
     assert [line for line in there if line not in text] == []

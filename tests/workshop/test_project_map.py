@@ -21,14 +21,14 @@ from roundtable.workshop.symbols.project_map import (
 )
 from tests.workshop.programs import CALLS, PYTHON
 
-PLENTY = 1_000_000
+LARGE_BUDGET = 1_000_000
 
 
-def mapped(files: Mapping[str, str]) -> ProjectMap:
+def build_map(files: Mapping[str, str]) -> ProjectMap:
     return build_project_symbol_map({path: text.encode() for path, text in files.items()})
 
 
-def uses(program: ProjectMap) -> dict[str, str]:
+def list_uses(program: ProjectMap) -> dict[str, str]:
     """Return every symbol that another file uses, and where."""
     return {
         f"{file.path} {entry.name}": " ".join(use.place for use in entry.uses)
@@ -57,11 +57,11 @@ def stdlib(*packages: str) -> dict[str, bytes]:
 @pytest.mark.parametrize("language", CALLS)
 def test_exactly_the_uses_of_other_files_symbols_are_found(language: str) -> None:
     files, expected = CALLS[language]
-    assert uses(mapped(files)) == expected
+    assert list_uses(build_map(files)) == expected
 
 
 def test_a_file_is_mapped_with_its_symbols_and_the_files_it_uses() -> None:
-    file = next(mapped_file for mapped_file in mapped(PYTHON).files if mapped_file.path == "src/shop/money.py")
+    file = next(mapped_file for mapped_file in build_map(PYTHON).files if mapped_file.path == "src/shop/money.py")
     assert [(candidate.name, candidate.kind, candidate.signature, candidate.line) for candidate in file.symbols] == [
         ("RATE", "value", "RATE = 3", 1),
         ("Purse", "class", "class Purse", 4),
@@ -69,7 +69,7 @@ def test_a_file_is_mapped_with_its_symbols_and_the_files_it_uses() -> None:
         ("Purse.take", "method", "def take(self, coins)", 7),
         ("cents", "function", "def cents(amount, rate)", 10),
     ]
-    assert mapped(PYTHON).imports["src/app/main.py"] == ("src/shop/__init__.py", "src/shop/money.py")
+    assert build_map(PYTHON).imports["src/app/main.py"] == ("src/shop/__init__.py", "src/shop/money.py")
 
 
 def test_a_common_name_gets_no_false_callers() -> None:
@@ -80,7 +80,7 @@ def test_a_common_name_gets_no_false_callers() -> None:
         "from kinds.k3 import K3\n\n\ndef f(door, kept: dict):\n    kept.get('x')\n    door.close()\n    K3().get()\n"
     )
     stranger = "import user\n\n\ndef g(door):\n    door.get()\n    user.f(door.close(), {})\n"
-    found = uses(mapped({**classes, "user.py": user, "stranger.py": stranger}))
+    found = list_uses(build_map({**classes, "user.py": user, "stranger.py": stranger}))
     assert found == {
         "kinds/k3.py K3": "user.py:7",
         "kinds/k3.py K3.get": "user.py:7",
@@ -95,18 +95,18 @@ def test_the_return_type_in_a_signature_resolves_methods() -> None:
         "store.py": "from models import Order\n\n\ndef load(key) -> Order: ...\n",
         "report.py": "import store\n\n\ndef show():\n    return store.load(3).total()\n",
     }
-    assert uses(mapped(files))["models.py Order.total"] == "report.py:5"
+    assert list_uses(build_map(files))["models.py Order.total"] == "report.py:5"
 
 
 def test_a_project_module_is_not_confused_with_the_standard_library() -> None:
     files = {"pkg/__init__.py": "", "pkg/json.py": "def loads(): ...\n", "main.py": "import json\n\njson.loads('1')\n"}
-    assert uses(mapped(files)) == {}
+    assert list_uses(build_map(files)) == {}
 
 
 def test_every_use_in_a_map_of_the_standard_library_mentions_the_name() -> None:
     files = stdlib("json", "asyncio", "email", "importlib", "concurrent", "unittest")
     program = build_project_symbol_map(files)
-    found = uses(program)
+    found = list_uses(program)
     assert "json/__init__.py:" in found["json/decoder.py JSONDecoder.__init__"]
     assert "asyncio/runners.py" in found["asyncio/tasks.py all_tasks"]
     lines = {path: text.decode().split("\n") for path, text in files.items()}
@@ -172,24 +172,24 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_bug_between_two_files_is_visible_from_both(fault: str) -> None:
     defining, using, signature, call = FAULTS[fault]
-    program = mapped({**defining, **using})
-    from_definition = render_relevant_symbol_map(program, list(defining), PLENTY)
+    program = build_map({**defining, **using})
+    from_definition = render_relevant_symbol_map(program, list(defining), LARGE_BUDGET)
     assert signature in from_definition
     assert call in from_definition
-    from_call = render_relevant_symbol_map(program, list(using), PLENTY).split("The other files:")[0]
+    from_call = render_relevant_symbol_map(program, list(using), LARGE_BUDGET).split("The other files:")[0]
     assert signature in from_call
     assert f"<- {call.split()[0]}" in from_call
 
 
 def test_a_call_over_several_lines_is_shown_on_one() -> None:
     assert "src/app/main.py:10 in count: purse.take( 2, )" in render_relevant_symbol_map(
-        mapped(PYTHON), ["src/shop/money.py"], PLENTY
+        build_map(PYTHON), ["src/shop/money.py"], LARGE_BUDGET
     )
 
 
 def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None:
     users = {f"u{at}.py": "from log import log\n\n" + "log('x')\n" * 50 for at in range(5)}
-    program = mapped({"log.py": "def log(text): ...\n", **users})
+    program = build_map({"log.py": "def log(text): ...\n", **users})
     text = render_relevant_symbol_map(program, ["log.py"], 100)
     assert all(f"u{at}.py:3: log('x')" in text for at in range(5))
     assert "and 244 more places, left out for lack of space" in text
@@ -199,8 +199,8 @@ def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None
 
 
 def test_every_symbol_has_one_line() -> None:
-    program = mapped(PYTHON)
-    lines = render_project_symbol_map(program, PLENTY).split("\n")
+    program = build_map(PYTHON)
+    lines = render_project_symbol_map(program, LARGE_BUDGET).split("\n")
     assert lines[0] == "src/app/main.py uses src/shop/__init__.py, src/shop/money.py"
     assert "  10 def cents(amount, rate) <- src/app/main.py:14,18" in lines
     assert "  7 Purse.take: def take(self, coins) <- src/app/main.py:10" in lines
@@ -213,9 +213,9 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     kinds = ("shared", "alone", "_hidden")
     defined = "".join(f"def {kind}_{at}(one, two): ...\n" for at in range(30) for kind in kinds)
     used = "from a import *\n\n" + "".join(f"shared_{at}(1, 2)\n" for at in range(30) for _ in range(30 - at))
-    program = mapped({"a.py": defined, "b.py": used})
+    program = build_map({"a.py": defined, "b.py": used})
     texts = list(dict.fromkeys(render_project_symbol_map(program, budget) for budget in range(3_000, 40, -1)))
-    assert [_shown(text) for text in texts[:5]] == [
+    assert [_count_shown(text) for text in texts[:5]] == [
         (30, 30, 30, 90, True),
         (30, 30, 0, 60, True),
         (30, 30, 0, 0, True),
@@ -229,11 +229,11 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     assert "; where each symbol is used." in texts[4]
     assert "; 1 symbols that are used less." in texts[5]
     last = next(word for word in reversed(texts) if " shared_" in word)
-    assert _shown(last)[0] == 1
+    assert _count_shown(last)[0] == 1
     assert "function shared_0 <- 30 places" in last, "what is used most stays longest"
 
 
-def _shown(text: str) -> tuple[int, int, int, int, bool]:
+def _count_shown(text: str) -> tuple[int, int, int, int, bool]:
     """Return how many symbols of each kind and how many signatures a map shows, and whether it shows their uses."""
     counts = [text.count(word) for word in (" shared_", " alone_", " _hidden_")]
     return counts[0], counts[1], counts[2], text.count("(one, two)"), "b.py:" in text
@@ -264,15 +264,20 @@ def test_a_file_cannot_put_control_characters_into_the_map() -> None:
         "lib.py": "def lent(x): ...\n",
         "user.py": f"from lib import lent\n\nlent('{evil}\u2028')\n",
     }
-    program = mapped(files)
-    for text in (render_project_symbol_map(program, PLENTY), render_relevant_symbol_map(program, ["lib.py"], PLENTY)):
+    program = build_map(files)
+    for text in (
+        render_project_symbol_map(program, LARGE_BUDGET),
+        render_relevant_symbol_map(program, ["lib.py"], LARGE_BUDGET),
+    ):
         assert not any(sign in text for sign in "\x1b\x07\u202e\u2028")
-    assert "user.py:3: lent(' ')" in render_relevant_symbol_map(program, ["lib.py"], PLENTY)
+    assert "user.py:3: lent(' ')" in render_relevant_symbol_map(program, ["lib.py"], LARGE_BUDGET)
 
 
 def test_a_very_long_line_is_cut() -> None:
-    program = mapped({"lib.js": "export function f(x) {}\n", "min.js": "import {f} from './lib';" + "f(1);" * 50_000})
-    text = render_relevant_symbol_map(program, ["lib.js"], PLENTY)
+    program = build_map(
+        {"lib.js": "export function f(x) {}\n", "min.js": "import {f} from './lib';" + "f(1);" * 50_000}
+    )
+    text = render_relevant_symbol_map(program, ["lib.js"], LARGE_BUDGET)
     assert "min.js:1: import {f} from './lib';f(1);" in text
     assert tokens(text) < 2_000
 

@@ -57,7 +57,7 @@ GREETING = "good day"
 """
 
 
-async def ran(
+async def run_files(
     folder: Path, files: Mapping[str, str], *, stop_at: str = "", install: bool = False
 ) -> tuple[tuple[CheckOutcome, ...], list[str]]:
     """Run these files by their plan; the person stops the run at a given output line."""
@@ -85,14 +85,14 @@ async def test_a_program_is_judged_by_its_exit_code(tmp_path: Path) -> None:
         "main.py": "import sys\nprint('hello', sys.argv[1])",
         "run.toml": '[run]\nargv = ["python", "main.py", "x"]',
     }
-    (run,), told = await ran(tmp_path, files)
+    (run,), told = await run_files(tmp_path, files)
     assert (run.name, run.code, run.output) == ("run", 0, "hello x")
     assert told == ["hello x"]
 
 
 @pytest.mark.feature("S0.52")
 async def test_a_service_is_judged_by_its_check_and_then_stopped(tmp_path: Path) -> None:
-    (run, check), told = await ran(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": SERVICE_PLAN})
+    (run, check), told = await run_files(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": SERVICE_PLAN})
     assert (run.name, run.code) == ("run", 0)
     assert "starting" in run.output
     assert "GET /" in run.output
@@ -102,33 +102,33 @@ async def test_a_service_is_judged_by_its_check_and_then_stopped(tmp_path: Path)
 
 async def test_a_service_whose_check_fails_has_failed(tmp_path: Path) -> None:
     plan = SERVICE_PLAN.replace("good day", "go away")
-    (run, check), _ = await ran(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": plan})
+    (run, check), _ = await run_files(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": plan})
     assert (run.code, check.code) == (0, 1)
     assert check.output.endswith("AssertionError: go away")
 
 
 async def test_a_service_that_crashes_at_start_is_not_checked(tmp_path: Path) -> None:
     files = {"app.py": "raise SystemExit('no database')", "check.py": CHECK, "run.toml": SERVICE_PLAN}
-    (run,), _ = await ran(tmp_path, files)
+    (run,), _ = await run_files(tmp_path, files)
     assert (run.name, run.code, run.output) == ("run", 1, "no database")
 
 
 async def test_a_service_that_crashes_during_its_check_has_failed(tmp_path: Path) -> None:
     broken = SERVICE.replace("self.send_response(200)", "os._exit(3)")
-    (run, check), _ = await ran(tmp_path, {"app.py": broken, "check.py": CHECK, "run.toml": SERVICE_PLAN})
+    (run, check), _ = await run_files(tmp_path, {"app.py": broken, "check.py": CHECK, "run.toml": SERVICE_PLAN})
     assert run.code == 3
     assert check.code == 1
 
 
 async def test_a_program_that_succeeded_before_its_check_is_still_checked(tmp_path: Path) -> None:
     plan = '[run]\nargv = ["sh", "-c", "echo made >made.txt"]\n[check]\nargv = ["cat", "made.txt"]\n'
-    (run, check), _ = await ran(tmp_path, {"run.toml": plan})
+    (run, check), _ = await run_files(tmp_path, {"run.toml": plan})
     assert (run.code, check.code, check.output) == (0, 0, "made")
 
 
 async def test_an_endless_check_is_stopped_with_the_service(tmp_path: Path) -> None:
     plan = SERVICE_PLAN.replace("seconds = 40", "seconds = 4")
-    (run, check), _ = await ran(
+    (run, check), _ = await run_files(
         tmp_path, {"app.py": SERVICE, "check.py": "import time\ntime.sleep(900)", "run.toml": plan}
     )
     assert run.code == 0
@@ -140,14 +140,14 @@ async def test_an_endless_program_times_out_and_its_output_is_kept(tmp_path: Pat
         "main.py": "import time\nprint('at work')\ntime.sleep(900)",
         "run.toml": "run.argv = 'python main.py'\nrun.seconds = 2",
     }
-    (run,), _ = await ran(tmp_path, files)
+    (run,), _ = await run_files(tmp_path, files)
     assert (run.code, run.limit) == (None, Limit.TIME)
     assert run.output == "at work\nStopped after 2 seconds."
 
 
 async def test_a_plan_that_starts_endless_processes_is_limited(tmp_path: Path) -> None:
     plan = '[run]\nargv = ["sh", "-c", "bomb() { bomb | bomb & }; bomb; sleep 60"]\n'
-    (run,), _ = await ran(tmp_path, {"run.toml": plan})
+    (run,), _ = await run_files(tmp_path, {"run.toml": plan})
     assert not run.passed
     assert run.limit is Limit.PROCESSES
 
@@ -155,7 +155,7 @@ async def test_a_plan_that_starts_endless_processes_is_limited(tmp_path: Path) -
 @pytest.mark.feature("S0.57")
 async def test_output_is_shown_live_and_the_person_can_stop_the_program(tmp_path: Path) -> None:
     program = "import time\nfor number in range(900):\n    print('step', number)\n    time.sleep(0.1)\n"
-    (run,), told = await ran(tmp_path, {"main.py": program}, stop_at="step 3")
+    (run,), told = await run_files(tmp_path, {"main.py": program}, stop_at="step 3")
     assert told[:4] == ["step 0", "step 1", "step 2", "step 3"]
     assert "step 899" not in told
     assert run.code is None
@@ -167,7 +167,7 @@ async def test_files_that_a_program_writes_are_discarded_with_its_run(tmp_path: 
     program = (
         "import sqlite3\nsqlite3.connect('todo.db').execute('create table t (a)')\nprint(open('todo.db','rb').read(6))"
     )
-    (run,), _ = await ran(tmp_path, {"main.py": program})
+    (run,), _ = await run_files(tmp_path, {"main.py": program})
     assert run.passed, run.output
     assert sorted(path.name for path in (tmp_path / "project").iterdir()) == ["main.py"]
 
@@ -216,7 +216,7 @@ def test_the_next_run_removes_only_folders_of_killed_runs(tmp_path: Path) -> Non
 GREETING = "from greeting import words\nimport socket\nprint(words)\nsocket.create_connection(('127.0.0.1', PORT), 2)\n"
 
 
-def wheel() -> bytes:
+def build_wheel() -> bytes:
     """Build a package with one module."""
     data = io.BytesIO()
     info = "greeting-1.0.dist-info"
@@ -228,7 +228,7 @@ def wheel() -> bytes:
     return data.getvalue()
 
 
-def installing(index: IndexServer) -> dict[str, str]:
+def create_installing_project(index: IndexServer) -> dict[str, str]:
     """Return a project that installs a package, and then tries to reach the package index when it is run."""
     plan = f"""
 [install]
@@ -241,8 +241,8 @@ argv = ["python", "main.py"]
 
 
 async def test_only_the_install_step_has_a_network(tmp_path: Path) -> None:
-    with IndexServer({"greeting-1.0-py3-none-any.whl": wheel()}) as index:
-        (install, run), told = await ran(tmp_path, installing(index), install=True)
+    with IndexServer({"greeting-1.0-py3-none-any.whl": build_wheel()}) as index:
+        (install, run), told = await run_files(tmp_path, create_installing_project(index), install=True)
         assert install.passed, install.output
         assert "Successfully installed greeting-1.0" in install.output
         assert any("greeting" in line for line in told)
@@ -252,15 +252,15 @@ async def test_only_the_install_step_has_a_network(tmp_path: Path) -> None:
 
 
 async def test_without_approval_the_install_step_is_skipped(tmp_path: Path) -> None:
-    with IndexServer({"greeting-1.0-py3-none-any.whl": wheel()}) as index:
-        (run,), _ = await ran(tmp_path, installing(index))
+    with IndexServer({"greeting-1.0-py3-none-any.whl": build_wheel()}) as index:
+        (run,), _ = await run_files(tmp_path, create_installing_project(index))
         assert "No module named 'greeting'" in run.output
         assert index.requests == []
 
 
 async def test_a_program_is_not_run_if_its_install_step_fails(tmp_path: Path) -> None:
     plan = '[install]\nargv = ["sh", "-c", "echo nothing there; exit 4"]\n[run]\nargv = ["true"]\n'
-    (install,), _ = await ran(tmp_path, {"run.toml": plan}, install=True)
+    (install,), _ = await run_files(tmp_path, {"run.toml": plan}, install=True)
     assert (install.name, install.code, install.output) == ("install", 4, "nothing there")
 
 
@@ -327,10 +327,10 @@ VALUES = st.recursive(
 )
 
 
-def toml(value: object) -> str:
+def toml_texts(value: object) -> str:
     """Generate TOML as a model might write it, valid or not."""
     if isinstance(value, list):
-        return f"[{', '.join(map(toml, cast('list[object]', value)))}]"
+        return f"[{', '.join(map(toml_texts, cast('list[object]', value)))}]"
     return repr(value)
 
 
@@ -342,7 +342,7 @@ def test_any_text_is_parsed_without_a_crash(text: str) -> None:
 @given(st.dictionaries(st.sampled_from(["argv", "seconds", "command", "env", "port"]), VALUES, max_size=4))
 def test_any_values_are_parsed_without_a_crash(values: dict[str, object]) -> None:
     for section in ("run", "env", "check"):
-        text = "\n".join([f"[{section}]", *(f"{name} = {toml(value)}" for name, value in values.items())])
+        text = "\n".join([f"[{section}]", *(f"{name} = {toml_texts(value)}" for name, value in values.items())])
         assert isinstance(parse_project_run_plan(text), RunPlan | str)
 
 

@@ -15,24 +15,24 @@ from roundtable.workshop.project.run_plan import RunPlan, parse_project_run_plan
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.sandbox.output_lines import OutputLines
 from tests.repository import sandbox
-from tests.workshop.test_project_runs import ran
+from tests.workshop.test_project_runs import run_files
 
 TOKEN = "the-token-of-the-person"
 
 
 @pytest.fixture
-def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def private_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folders of the person's own programs on PATH, with private files next to them."""
     me = tmp_path / "me"
     for folder in ("bin", "lib"):
         (me / folder).mkdir(parents=True)
         (me / folder / "token.txt").write_text(TOKEN)
-    script(me / "bin" / "known", "#!/bin/sh\necho known\n")
+    write_script(me / "bin" / "known", "#!/bin/sh\necho known\n")
     monkeypatch.setenv("PATH", f"{me / 'bin'}{os.pathsep}{os.environ['PATH']}")
     return me
 
 
-def script(path: Path, text: str) -> None:
+def write_script(path: Path, text: str) -> None:
     path.write_text(text)
     path.chmod(0o755)
 
@@ -52,21 +52,22 @@ def test_a_plan_may_name_a_program_of_the_project() -> None:
     assert isinstance(plan, RunPlan), plan
 
 
-async def test_a_named_program_does_not_expose_the_persons_folders(tmp_path: Path, private: Path) -> None:
-    plan = f'run = ["sh", "-c", "cat {private}/bin/token.txt {private}/lib/token.txt; true"]\ncheck = ["known"]\n'
-    (run, check), _ = await ran(tmp_path, {"run.toml": plan})
+async def test_a_named_program_does_not_expose_the_persons_folders(tmp_path: Path, private_folders: Path) -> None:
+    tokens = f"{private_folders}/bin/token.txt {private_folders}/lib/token.txt"
+    plan = f'run = ["sh", "-c", "cat {tokens}; true"]\ncheck = ["known"]\n'
+    (run, check), _ = await run_files(tmp_path, {"run.toml": plan})
     assert TOKEN not in run.output
     assert check.code == 127
 
 
-async def test_a_scripts_first_line_cannot_expose_a_folder(tmp_path: Path, private: Path) -> None:
+async def test_a_scripts_first_line_cannot_expose_a_folder(tmp_path: Path, private_folders: Path) -> None:
     box, project = await sandbox(), tmp_path / "project"
     project.mkdir()
-    script(project / "start", f"#!{private}/bin/known\n")
-    script(project / "look", f"#!{private}/bin/python\n")
+    write_script(project / "start", f"#!{private_folders}/bin/known\n")
+    write_script(project / "look", f"#!{private_folders}/bin/python\n")
     for named in ("./start", "./look"):
         shown = await run_sandbox_job(
-            box, Job(("sh", "-c", f"cat {private}/bin/token.txt"), str(project), programs=(named,))
+            box, Job(("sh", "-c", f"cat {private_folders}/bin/token.txt"), str(project), programs=(named,))
         )
         assert TOKEN.encode() not in shown.output
         assert (await run_sandbox_job(box, Job((named,), str(project)))).code != 0, (
@@ -75,12 +76,12 @@ async def test_a_scripts_first_line_cannot_expose_a_folder(tmp_path: Path, priva
 
 
 async def test_a_home_folder_with_an_interpreter_is_not_exposed(
-    tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, private_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(private))
-    script(private / "bin" / "python", "#!/bin/sh\necho my own python\n")
-    plan = f'run = ["python"]\ncheck = ["cat", "{private}/bin/token.txt"]\n'
-    (run, check), _ = await ran(tmp_path, {"run.toml": plan})
+    monkeypatch.setenv("HOME", str(private_folders))
+    write_script(private_folders / "bin" / "python", "#!/bin/sh\necho my own python\n")
+    plan = f'run = ["python"]\ncheck = ["cat", "{private_folders}/bin/token.txt"]\n'
+    (run, check), _ = await run_files(tmp_path, {"run.toml": plan})
     assert run.output == "my own python"
     assert TOKEN not in check.output
 
@@ -105,7 +106,7 @@ while True:
 @pytest.mark.parametrize("way", [KILLER, SURVIVOR], ids=["kills who watches it", "outlives its end"])
 async def test_a_service_cannot_fake_its_check(tmp_path: Path, way: str) -> None:
     plan = 'run = ["python", "app.py"]\ncheck = ["false"]\n'
-    steps, _ = await ran(tmp_path, {"run.toml": plan, "app.py": FORGER + way})
+    steps, _ = await run_files(tmp_path, {"run.toml": plan, "app.py": FORGER + way})
     assert not all(step.passed for step in steps), steps
     assert not [step for step in steps if step.name == "check" and step.passed]
 

@@ -14,7 +14,7 @@ from roundtable.workshop.edit.rehearsal import (
     list_files_left_out_of_edit_commit,
 )
 from tests.repository import git, write
-from tests.workshop.scenes import everything, plain_folder, shop
+from tests.workshop.scenes import draft_every_change, plain_folder, shop
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def test_a_rehearsal_contains_the_last_commit_and_the_draft_and_no_other_work(work: Path, tmp_path: Path) -> None:
-    files = everything(work)
+    files = draft_every_change(work)
     tree = tmp_path / "tree"
     create_edit_rehearsal_tree(work, tree, files)
     assert (tree / "mine.py").read_text() == "a = 1\n"
@@ -35,7 +35,7 @@ def test_a_rehearsal_contains_the_last_commit_and_the_draft_and_no_other_work(wo
 
 def test_a_rehearsal_without_git_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
     work, tree = plain_folder(tmp_path / "plain"), tmp_path / "tree"
-    create_edit_rehearsal_tree(work, tree, everything(work))
+    create_edit_rehearsal_tree(work, tree, draft_every_change(work))
     assert (tree / "README.md").read_text() == "# Shop\n"
     assert (tree / "lib/here.py").read_text() == "HERE = 2\n"
     assert list_files_left_out_of_edit_commit(work, ()) == ()

@@ -20,7 +20,7 @@ from roundtable.core.sandbox import Job
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
 from roundtable.workshop.sandbox.init_script import sandbox_init_command
-from tests.kits.sandbox_kit import SandboxKit, moment, running, until_gone
+from tests.kits.sandbox_kit import SandboxKit, is_running, unique_seconds, wait_until_gone
 from tests.repository import sandbox, write
 
 TWICE = "pub fn twice(n: i64) -> i64 { n + n }\n"
@@ -35,13 +35,13 @@ fn it_is_four_and_sees_no_more_than_it_needs() {
 """
 
 
-async def called(*argv: str, cwd: Path) -> None:
+async def run_command(*argv: str, cwd: Path) -> None:
     process = await asyncio.create_subprocess_exec(*argv, cwd=cwd)
     assert await process.wait() == 0
 
 
 @contextmanager
-def served(folder: Path) -> Generator[str]:
+def serve_folder(folder: Path) -> Generator[str]:
     """Serve the files of a folder at the returned URL."""
     folder.mkdir()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder))) as server:
@@ -71,9 +71,9 @@ async def test_a_rust_project_is_built_from_downloaded_crates_and_sees_no_creden
     monkeypatch.setenv("CARGO_HOME", str(own := tmp_path / "own"))
     package = '[package]\nname = "{}"\nversion = "1.0.0"\nedition = "2021"\n'
     write(library := tmp_path / "twice", {"Cargo.toml": package.format("twice"), "src/lib.rs": TWICE})
-    await called("cargo", "package", "--quiet", "--offline", "--allow-dirty", "--no-verify", cwd=library)
+    await run_command("cargo", "package", "--quiet", "--offline", "--allow-dirty", "--no-verify", cwd=library)
     crate = (library / "target/package/twice-1.0.0.crate").read_bytes()
-    with served(tmp_path / "index") as url:
+    with serve_folder(tmp_path / "index") as url:
         about: dict[str, object] = {
             "name": "twice",
             "vers": "1.0.0",
@@ -88,7 +88,7 @@ async def test_a_rust_project_is_built_from_downloaded_crates_and_sees_no_creden
         settings = f'[registries.here]\nindex = "sparse+{url}/"\n'
         files = {"Cargo.toml": package.format("shop") + needs, "src/lib.rs": TEST, ".cargo/config.toml": settings}
         write(work := tmp_path / "work", files)
-        await called("cargo", "fetch", "--quiet", cwd=work)
+        await run_command("cargo", "fetch", "--quiet", cwd=work)
     write(own, {"credentials.toml": "token", "git/db/private/config": "token"})
     end = await run_sandbox_job(found, Job(("cargo", "test", "--offline"), str(work), copied=True))
     assert end.code == 0, end.output
@@ -97,7 +97,7 @@ async def test_a_rust_project_is_built_from_downloaded_crates_and_sees_no_creden
 
 async def test_processes_in_the_sandbox_end_when_the_input_is_closed() -> None:
     await sandbox()
-    seconds = moment()
+    seconds = unique_seconds()
     apart = ("--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
     job = ("/bin/sh", "-c", f"(setsid sleep {seconds} &); echo begun; sleep {seconds}")
     alone = await asyncio.create_subprocess_exec(
@@ -108,10 +108,10 @@ async def test_processes_in_the_sandbox_end_when_the_input_is_closed() -> None:
     assert alone.stdout is not None
     assert await alone.stdout.readline() == b"begun\n"
     async with asyncio.timeout(60):
-        while not running(f"sleep\0{seconds}"):  # noqa: ASYNC110 (another process comes to it)
+        while not is_running(f"sleep\0{seconds}"):  # noqa: ASYNC110 (another process comes to it)
             await asyncio.sleep(0.05)
     alone.stdin.close()
-    await asyncio.to_thread(until_gone, f"sleep\0{seconds}")
+    await asyncio.to_thread(wait_until_gone, f"sleep\0{seconds}")
     assert await alone.wait() != 0
 
 

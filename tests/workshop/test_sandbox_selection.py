@@ -20,14 +20,14 @@ from roundtable.workshop.sandbox.escape_attempts import EXHAUSTION_ATTEMPTS, QUI
 from roundtable.workshop.sandbox.visible_files import find_sandbox_toolchain_paths, resolve_shim_for_sandbox
 from tests.repository import sandbox
 
-ENGINE = """#!/bin/sh
+FAKE_ENGINE = """#!/bin/sh
 echo "$*" >>"$0.asked"
 case "$*" in
   context*) echo unix:///nowhere;;
   *) echo "Cannot connect to the engine" >&2; exit 1;;
 esac
 """
-BY_LOOKING = """
+SANDBOX_SCRIPT = """
 import asyncio, sys
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandbox_job
@@ -49,7 +49,7 @@ asyncio.run(main())
 async def test_an_engine_that_does_not_answer_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await sandbox()
     for name in ("docker", "podman"):
-        (tmp_path / name).write_text(ENGINE)
+        (tmp_path / name).write_text(FAKE_ENGINE)
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = await find_sandbox()
@@ -111,7 +111,7 @@ def test_without_control_groups_limits_are_enforced_by_polling(tmp_path: Path) -
     script = 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"'
     if subprocess.run([*covered, "mount -t tmpfs none /sys/fs/cgroup"], capture_output=True).returncode:
         pytest.skip("Nobody may make a mount namespace here.")
-    argv = [*covered, script, "sh", sys.executable, "-c", BY_LOOKING, str(tmp_path)]
+    argv = [*covered, script, "sh", sys.executable, "-c", SANDBOX_SCRIPT, str(tmp_path)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.stdout.splitlines() == [
         "bubblewrap, limits checked by polling",

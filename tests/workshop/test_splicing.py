@@ -14,8 +14,8 @@ from roundtable.workshop.symbols.splice import match_splice_to_symbol, remove_sy
 from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_first_syntax_error
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
-from tests.workshop.corpus import FAR, FIXTURES, NEAR, files
-from tests.workshop.variants import varied
+from tests.workshop.corpus import FIXTURES, LOCAL_ROOTS, SYSTEM_ROOTS, source_files
+from tests.workshop.variants import make_variant
 
 SUFFIXES = (".py", ".js", ".mjs", ".ts", ".tsx", ".go", ".rs", ".java", ".c", ".h", ".cc", ".cpp", ".cs", ".rb", ".php")
 SOURCES = {path.suffix: path.name for path in (FIXTURES / "claude").iterdir()}
@@ -24,31 +24,31 @@ EXPECTED = {".mjs": 0, ".cc": 0, ".h": 0}
 LOGINS = {".go": "Account.Login", ".cs": "Account.Login", ".c": "account_login"}
 
 
-def put(path: str, source: bytes, symbol: str, text: bytes) -> bytes | SpliceRefusal:
+def put_symbol(path: str, source: bytes, symbol: str, text: bytes) -> bytes | SpliceRefusal:
     read = match_splice_to_symbol(path, source, symbol, text)
     return read if isinstance(read, SpliceRefusal) else splice_symbol(read)
 
 
-def without(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusal:
+def remove_symbol(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusal:
     file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
     return remove_symbol_from_source(file, find_symbols_by_query(file, parse_symbol_query(symbol)))
 
 
-def taken(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles:
+def take_symbol(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles:
     """Return a file after a symbol was taken from another seat's whole file."""
     return merge_candidate_symbols(
         "claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"]
     )
 
 
-def _said(file: Outline, symbol: Symbol) -> str:
+def _query_text(file: Outline, symbol: Symbol) -> str:
     """Return a symbol's name, with its parameters if there are overloads."""
     given = list_parameter_types(symbol.node) if file.language.has_overloads else None
     return symbol.name if given is None else f"{symbol.name}({', '.join(given)})"
 
 
-def there_and_back(path: Path) -> int:
+def replace_and_restore(path: Path) -> int:
     """Replace every function of a file by a variant and back; return how many were replaced."""
     source = path.read_bytes()
     file = parse_source_outline(path.name, source)
@@ -59,13 +59,13 @@ def there_and_back(path: Path) -> int:
     names = [candidate.name for candidate in file.symbols]
     for symbol in file.symbols:
         text = (
-            varied(file, symbol)
+            make_variant(file, symbol)
             if symbol.kind in {SymbolKind.FUNCTION, SymbolKind.METHOD} and symbol.declared_alone
             else None
         )
         if text is None:
             continue
-        there = put(path.name, source, symbol.name, text)
+        there = put_symbol(path.name, source, symbol.name, text)
         if isinstance(there, SpliceRefusal):
             assert there.kind is RefusalKind.AMBIGUOUS, (path, symbol.name, there.sentence)
             assert names.count(symbol.name) > 1, (path, symbol.name, there.sentence)
@@ -73,8 +73,8 @@ def there_and_back(path: Path) -> int:
         assert there != source
         assert there.startswith(source[: symbol.start]), (path, symbol.name)
         assert there.endswith(source[symbol.end :]), (path, symbol.name)
-        assert put(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
-        made = taken(path.name, source, there, _said(file, symbol))
+        assert put_symbol(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
+        made = take_symbol(path.name, source, there, _query_text(file, symbol))
         assert made.files[path.name] == (source if made.left else there), (path, symbol.name)
         assert all(names.count(symbol.name) > 1 and "is ambiguous" in directive.why for directive in made.left), (
             path,
@@ -87,10 +87,10 @@ def there_and_back(path: Path) -> int:
 @pytest.mark.feature("S0.20")
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_replacing_a_function_and_back_restores_every_byte(suffix: str) -> None:
-    assert sum(there_and_back(path) for path in files(suffix, 20)) >= EXPECTED.get(suffix, 3)
+    assert sum(replace_and_restore(path) for path in source_files(suffix, 20)) >= EXPECTED.get(suffix, 3)
 
 
-def functions(file: Outline) -> list[tuple[str, bytes]]:
+def function_texts(file: Outline) -> list[tuple[str, bytes]]:
     """Return all functions of a file by name with their text."""
     return sorted(
         (candidate.name, file.symbol_text(candidate))
@@ -99,7 +99,7 @@ def functions(file: Outline) -> list[tuple[str, bytes]]:
     )
 
 
-def out_and_back(path: Path) -> int:
+def remove_and_restore(path: Path) -> int:
     """Remove every symbol of a file and add it again; return how many were restored."""
     source, name = path.read_bytes(), path.name
     file = parse_source_outline(name, source)
@@ -124,23 +124,25 @@ def out_and_back(path: Path) -> int:
         after = parse_source_outline(name, back.files[name])
         assert isinstance(after, Outline)
         assert sorted(candidate.name for candidate in after.symbols) == names, (path, symbol.name)
-        assert functions(after) == functions(file), (path, symbol.name)
+        assert function_texts(after) == function_texts(file), (path, symbol.name)
         done += 1
     return done
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_removed_symbol_can_be_added_again_unchanged(suffix: str) -> None:
-    assert sum(out_and_back(path) for path in files(suffix, 4)) >= EXPECTED.get(suffix, 3)
+    assert sum(remove_and_restore(path) for path in source_files(suffix, 4)) >= EXPECTED.get(suffix, 3)
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_functions_of_a_thousand_real_files_are_replaced_and_back(suffix: str) -> None:
-    assert sum(there_and_back(path) for path in files(suffix, 1000, NEAR + FAR)) >= EXPECTED.get(suffix, 3)
+    assert sum(
+        replace_and_restore(path) for path in source_files(suffix, 1000, LOCAL_ROOTS + SYSTEM_ROOTS)
+    ) >= EXPECTED.get(suffix, 3)
 
 
-def fixture(suffix: str, seat: str = "claude") -> tuple[str, bytes]:
+def read_fixture(suffix: str, seat: str = "claude") -> tuple[str, bytes]:
     """Return the example file in a language, as a seat wrote it."""
     name = SOURCES[suffix]
     return name, (FIXTURES / seat / name).read_bytes()
@@ -148,10 +150,10 @@ def fixture(suffix: str, seat: str = "claude") -> tuple[str, bytes]:
 
 @pytest.mark.parametrize("suffix", SOURCES)
 def test_a_function_is_taken_from_another_whole_file(suffix: str) -> None:
-    path, source = fixture(suffix)
-    _, donor = fixture(suffix, "gpt")
+    path, source = read_fixture(suffix)
+    _, donor = read_fixture(suffix, "gpt")
     login = LOGINS.get(suffix, "Account.login")
-    made = put(path, source, login, donor)
+    made = put_symbol(path, source, login, donor)
     assert isinstance(made, bytes)
     assert find_first_syntax_error(path, made) is None
     before, after = parse_source_outline(path, source), parse_source_outline(path, made)
@@ -168,10 +170,10 @@ def test_a_function_is_taken_from_another_whole_file(suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", [*SOURCES, ".py"])
 def test_text_in_another_language_is_refused(suffix: str) -> None:
-    path, source = fixture(suffix) if suffix != ".py" else ("a.py", b"def login(word):\n    return word\n")
+    path, source = read_fixture(suffix) if suffix != ".py" else ("a.py", b"def login(word):\n    return word\n")
     login = LOGINS.get(suffix, "login").rpartition(".")[2]
     foreign = f"def {login}(word):\n    return word is not None\n" if suffix != ".py" else "func login() bool {\n}\n"
-    refused = put(path, source, login, foreign.encode())
+    refused = put_symbol(path, source, login, foreign.encode())
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.LANGUAGE
     assert ("Go" if suffix == ".py" else "Python") in refused.sentence
@@ -179,17 +181,17 @@ def test_text_in_another_language_is_refused(suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", SOURCES)
 def test_broken_text_is_refused(suffix: str) -> None:
-    path, source = fixture(suffix)
-    refused = put(path, source, LOGINS.get(suffix, "login"), b"login(( {{ ]] return")
+    path, source = read_fixture(suffix)
+    refused = put_symbol(path, source, LOGINS.get(suffix, "login"), b"login(( {{ ]] return")
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.SYNTAX
 
 
 @pytest.mark.parametrize("suffix", SOURCES)
 def test_a_symbol_missing_from_the_text_is_refused(suffix: str) -> None:
-    path, source = fixture(suffix)
-    _, donor = fixture(suffix, "gpt")
-    refused = put(path, source, "logout", donor)
+    path, source = read_fixture(suffix)
+    _, donor = read_fixture(suffix, "gpt")
+    refused = put_symbol(path, source, "logout", donor)
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
@@ -204,8 +206,8 @@ AMBIGUOUS = {
 
 @pytest.mark.parametrize("suffix", AMBIGUOUS)
 def test_ambiguous_overloads_are_refused(suffix: str) -> None:
-    path, source = fixture(suffix)
-    refused = put(path, source, *AMBIGUOUS[suffix])
+    path, source = read_fixture(suffix)
+    refused = put_symbol(path, source, *AMBIGUOUS[suffix])
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.AMBIGUOUS
     assert path in refused.sentence
@@ -226,8 +228,8 @@ def test_ambiguous_overloads_are_refused(suffix: str) -> None:
     ],
 )
 def test_a_signature_selects_one_overload(suffix: str, symbol: str, text: bytes, untouched: bytes) -> None:
-    path, source = fixture(suffix)
-    made = put(path, source, symbol, text)
+    path, source = read_fixture(suffix)
+    made = put_symbol(path, source, symbol, text)
     assert isinstance(made, bytes)
     assert b"tries = 9" in made
     assert untouched in made
@@ -245,11 +247,11 @@ PROPERTY = b"""class Door:
 
 
 def test_decorators_distinguish_a_getter_from_a_setter() -> None:
-    made = put(
+    made = put_symbol(
         "door.py", PROPERTY, "Door.open", b"@open.setter\ndef open(self, value):\n    self._open = bool(value)\n"
     )
     assert made == PROPERTY.replace(b"= value", b"= bool(value)")
-    unclear = put("door.py", PROPERTY, "Door.open", b"def open(self):\n    return 1\n")
+    unclear = put_symbol("door.py", PROPERTY, "Door.open", b"def open(self):\n    return 1\n")
     assert isinstance(unclear, SpliceRefusal)
     assert unclear.kind is RefusalKind.AMBIGUOUS
 
@@ -257,41 +259,41 @@ def test_decorators_distinguish_a_getter_from_a_setter() -> None:
 def test_a_method_is_taken_from_a_whole_class() -> None:
     source = b"class Door:\n    def open(self):\n        return 1\n\n    def shut(self):\n        return 2\n"
     text = b"class Door:\n    def open(self):\n        return 3\n\n    def shut(self):\n        return 4\n"
-    assert put("door.py", source, "Door.open", text) == source.replace(b"return 1", b"return 3")
+    assert put_symbol("door.py", source, "Door.open", text) == source.replace(b"return 1", b"return 3")
 
 
 def test_inserted_text_is_reindented_except_inside_strings() -> None:
     source = b"class Door:\n\tdef text(self):\n\t\treturn 1\n\nx = 1\n"
     text = b'def text(self):\n    """\n  said\n    """\n\n    return 2\n'
-    made = put("door.py", source, "text", text)
+    made = put_symbol("door.py", source, "text", text)
     assert made == b'class Door:\n\tdef text(self):\n\t    """\n  said\n    """\n\n\t    return 2\n\nx = 1\n'
 
 
 def test_a_file_keeps_its_windows_newlines() -> None:
     source = b"def one():\r\n    return 1\r\n\r\n\r\ndef two():\r\n    return 2\r\n"
-    made = put("a.py", source, "one", b"def one():\n    x = 3\n    return x\n")
+    made = put_symbol("a.py", source, "one", b"def one():\n    x = 3\n    return x\n")
     assert made == source.replace(b"    return 1", b"    x = 3\r\n    return x")
-    more = put("a.py", source, "three", b"def three():\n    return 3\n")
+    more = put_symbol("a.py", source, "three", b"def three():\n    return 3\n")
     assert more == source.rstrip() + b"\r\n\r\n\r\ndef three():\r\n    return 3\r\n"
 
 
 def test_a_comment_above_is_kept_if_the_new_text_has_none() -> None:
     source = b"# how it opens\ndef open():\n    return 1\n"
-    assert put("a.py", source, "open", b"def open():\n    return 2\n") == source.replace(b"1", b"2")
-    made = put("a.py", source, "open", b"# anew\ndef open():\n    return 2\n")
+    assert put_symbol("a.py", source, "open", b"def open():\n    return 2\n") == source.replace(b"1", b"2")
+    made = put_symbol("a.py", source, "open", b"# anew\ndef open():\n    return 2\n")
     assert made == b"# anew\ndef open():\n    return 2\n"
 
 
 def test_an_exported_symbol_stays_exported() -> None:
-    path, source = fixture(".js")
-    made = put(path, source, "greet", b"const greet = (account) => account.name;")
+    path, source = read_fixture(".js")
+    made = put_symbol(path, source, "greet", b"const greet = (account) => account.name;")
     assert isinstance(made, bytes)
     assert b"export const greet = (account) => account.name;\n" in made
 
 
 def test_overload_signatures_belong_to_their_implementation() -> None:
-    path, source = fixture(".ts")
-    made = put(path, source, "rename", b"rename(name: string): void {\n  this.person.name = name;\n}")
+    path, source = read_fixture(".ts")
+    made = put_symbol(path, source, "rename", b"rename(name: string): void {\n  this.person.name = name;\n}")
     assert isinstance(made, bytes)
     assert made.count(b"rename(") == 1
 
@@ -299,7 +301,7 @@ def test_overload_signatures_belong_to_their_implementation() -> None:
 def test_a_new_method_is_inserted_next_to_its_former_neighbours() -> None:
     source = b"class Door:\n    def a(self): ...\n\n    def c(self): ...\n"
     donor = b"class Door:\n  def a(self): ...\n\n  def b(self): ...\n"
-    made = put("door.py", source, "Door.b", donor)
+    made = put_symbol("door.py", source, "Door.b", donor)
     assert made == b"class Door:\n    def a(self): ...\n\n    def b(self): ...\n\n    def c(self): ...\n"
 
 
@@ -320,7 +322,7 @@ def test_a_new_method_is_inserted_next_to_its_former_neighbours() -> None:
     ],
 )
 def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: str, text: bytes) -> None:
-    made = put(path, source, symbol, text)
+    made = put_symbol(path, source, symbol, text)
     assert isinstance(made, bytes), made
     file = parse_source_outline(path, made)
     assert isinstance(file, Outline)
@@ -329,23 +331,23 @@ def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: s
 
 
 def test_a_method_of_a_missing_class_is_refused() -> None:
-    refused = put("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
+    refused = put_symbol("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
 def test_a_function_is_removed_with_its_decorators_and_comments() -> None:
     source = b"def a(): ...\n\n\n# about b\n@quick\ndef b(): ...\n\n\ndef c(): ...\n"
-    assert without("a.py", source, "b") == b"def a(): ...\n\n\ndef c(): ...\n"
+    assert remove_symbol("a.py", source, "b") == b"def a(): ...\n\n\ndef c(): ...\n"
 
 
 def test_a_result_that_would_not_parse_is_refused() -> None:
-    refused = without("a.py", b"class A:\n    def b(self): ...\n", "A.b")
+    refused = remove_symbol("a.py", b"class A:\n    def b(self): ...\n", "A.b")
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.SYNTAX
 
 
 def test_a_file_in_an_unknown_language_is_refused() -> None:
-    refused = put("notes.txt", b"login\n", "login", b"login")
+    refused = put_symbol("notes.txt", b"login\n", "login", b"login")
     assert isinstance(refused, SpliceRefusal)
     assert refused.kind is RefusalKind.LANGUAGE

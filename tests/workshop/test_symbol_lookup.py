@@ -7,22 +7,22 @@ import pytest
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from tests.workshop.corpus import FIXTURES
-from tests.workshop.variants import varied
+from tests.workshop.variants import make_variant
 
 
-def held(path: str, base: str, gpt: str, said: str) -> SynthesizedFiles:
+def apply_directive(path: str, base: str, gpt: str, said: str) -> SynthesizedFiles:
     """Apply one directive to Claude's file."""
     return merge_candidate_symbols("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
 
 
-def text_of(made: SynthesizedFiles) -> str:
+def merged_text(made: SynthesizedFiles) -> str:
     """Return the one file of a synthesis that applied everything."""
     assert made.left == ()
     (text,) = made.files.values()
     return text.decode()
 
 
-def why(made: SynthesizedFiles) -> str:
+def refusal_reason(made: SynthesizedFiles) -> str:
     """Return why the only directive was not applied; nothing may be taken."""
     assert made.took == ()
     assert len(made.left) == 1
@@ -51,8 +51,8 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
     source = (FIXTURES / "shapes" / path).read_bytes()
     file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
-    symbol = next(candidate for candidate in file.symbols if candidate.name == name and varied(file, candidate))
-    donor = source.replace(file.symbol_text(symbol), varied(file, symbol) or b"")
+    symbol = next(candidate for candidate in file.symbols if candidate.name == name and make_variant(file, candidate))
+    donor = source.replace(file.symbol_text(symbol), make_variant(file, symbol) or b"")
     assert donor != source
     owner = name.rpartition(".")[0]
     for said in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):
@@ -64,18 +64,26 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
 
 def test_a_class_inside_a_class_of_its_name_is_different() -> None:
     base = "class A:\n    class A:\n        x = 1\n\n    def __init__(self):\n        self.y = 1\n"
-    assert text_of(held("a.py", base, base.replace("1", "2"), "replace A.A by gpt's")) == base.replace("x = 1", "x = 2")
-    made = held("a.py", base, base.replace("1", "2"), "use gpt's constructor of A")
-    assert text_of(made) == base.replace("y = 1", "y = 2")
+    assert merged_text(apply_directive("a.py", base, base.replace("1", "2"), "replace A.A by gpt's")) == base.replace(
+        "x = 1", "x = 2"
+    )
+    made = apply_directive("a.py", base, base.replace("1", "2"), "use gpt's constructor of A")
+    assert merged_text(made) == base.replace("y = 1", "y = 2")
 
 
 def test_a_missing_constructor_is_not_the_class() -> None:
     base = "class Door {\n    Door() { n = 1; }\n    int n;\n}\n"
     bare = "class Door {\n    int n;\n}\n"
-    assert why(held("Door.java", base, bare, "replace Door.Door by gpt's")) == "gpt has no Door.Door in any file."
-    assert why(held("Door.java", bare, bare, "replace Door.Door by gpt's")) == "gpt has no Door.Door in any file."
-    added = held("Door.java", bare, base, "take Door.Door from gpt")
-    assert "Door() { n = 1; }" in text_of(added)
+    assert (
+        refusal_reason(apply_directive("Door.java", base, bare, "replace Door.Door by gpt's"))
+        == "gpt has no Door.Door in any file."
+    )
+    assert (
+        refusal_reason(apply_directive("Door.java", bare, bare, "replace Door.Door by gpt's"))
+        == "gpt has no Door.Door in any file."
+    )
+    added = apply_directive("Door.java", bare, base, "take Door.Door from gpt")
+    assert "Door() { n = 1; }" in merged_text(added)
 
 
 BOTH = "def run():\n    return 1\n\n\nclass Server:\n    def run(self):\n        return 1\n"
@@ -96,28 +104,28 @@ OURS = BOTH.replace("1", "2")
     ],
 )
 def test_a_bare_name_is_the_function_and_not_the_method(said: str) -> None:
-    assert text_of(held("src/app.py", BOTH, OURS, said)) == BOTH.replace("return 1", "return 2", 1)
+    assert merged_text(apply_directive("src/app.py", BOTH, OURS, said)) == BOTH.replace("return 1", "return 2", 1)
 
 
 @pytest.mark.parametrize("said", ["Server.run from gpt", "replace the method run by gpt's", "add gpt's run to Server"])
 def test_a_method_is_named_by_its_class_or_by_being_one(said: str) -> None:
-    made = held("src/app.py", BOTH, OURS, said)
-    assert text_of(made) == BOTH.replace("self):\n        return 1", "self):\n        return 2")
+    made = apply_directive("src/app.py", BOTH, OURS, said)
+    assert merged_text(made) == BOTH.replace("self):\n        return 1", "self):\n        return 2")
 
 
 def test_a_go_function_is_not_the_method_of_its_name() -> None:
     base = "package a\n\ntype S struct{}\n\nfunc (s *S) Login() {\n}\n\nfunc Login() {\n}\n"
     donor = base.replace("func Login() {\n", "func Login() {\n\tpanic(1)\n")
-    assert text_of(held("a.go", base, donor, "replace Login by gpt's")) == donor
+    assert merged_text(apply_directive("a.go", base, donor, "replace Login by gpt's")) == donor
 
 
 def test_a_bare_name_is_not_matched_to_a_method_of_the_base() -> None:
     base = BOTH[BOTH.index("class") :]
     assert (
-        why(held("app.py", base, OURS, "replace run by gpt's"))
+        refusal_reason(apply_directive("app.py", base, OURS, "replace run by gpt's"))
         == "run is Server.run in the base, but run in gpt's app.py."
     )
-    added = text_of(held("app.py", base, OURS, "add gpt's run"))
+    added = merged_text(apply_directive("app.py", base, OURS, "add gpt's run"))
     assert added == f"def run():\n    return 2\n\n\n{base}"
 
 
@@ -130,7 +138,7 @@ def test_a_bare_name_is_not_matched_to_a_method_of_the_base() -> None:
     ],
 )
 def test_a_symbol_of_another_kind_is_refused(base: str, gpt: str) -> None:
-    said = why(held("a.py", base, gpt, "replace login by gpt's"))
+    said = refusal_reason(apply_directive("a.py", base, gpt, "replace login by gpt's"))
     assert said.startswith("login is a ")
     assert " in a.py, but login is a " in said
 
@@ -229,7 +237,7 @@ export default {
 def test_operator_names_and_functions_in_objects_are_understood(path: str, source: str, name: str, line: str) -> None:
     before, found, after = source.partition(line)
     donor = before + found + after.replace("1", "2", 1)
-    assert text_of(held(path, source, source.replace("1", "2"), f"replace {name} by gpt's")) == donor
+    assert merged_text(apply_directive(path, source, source.replace("1", "2"), f"replace {name} by gpt's")) == donor
 
 
 OVERLOADS = (
@@ -247,14 +255,14 @@ OVERLOADS = (
     ],
 )
 def test_one_overload_is_taken_without_warnings_about_others(said: str, line: str) -> None:
-    made = held("A.java", OVERLOADS, OVERLOADS.replace("1", "2"), f"replace {said} by gpt's")
-    assert text_of(made) == OVERLOADS.replace(f"{line} {{ return 1", f"{line} {{ return 2")
+    made = apply_directive("A.java", OVERLOADS, OVERLOADS.replace("1", "2"), f"replace {said} by gpt's")
+    assert merged_text(made) == OVERLOADS.replace(f"{line} {{ return 1", f"{line} {{ return 2")
 
 
 def test_a_missing_overload_is_reported() -> None:
     base = "class A {\n    int f(int a) { return 1; }\n}\n"
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
-    made = held("A.java", base, donor, "replace A.f(int) by gpt's")
+    made = apply_directive("A.java", base, donor, "replace A.f(int) by gpt's")
     assert [contribution.symbol for contribution in made.took] == ["A.f"]
     assert "The new code expects `int f(String a)`" in made.left[0].why
 
@@ -264,13 +272,15 @@ def test_types_with_commas_and_annotations_distinguish_overloads() -> None:
         "class A {\n    int f(@Nullable Map<String, List<Integer>> a, final int b) { return 1; }\n"
         "    int f(Map<String, Integer> a, int b) { return 1; }\n}\n"
     )
-    made = held("A.java", base, base.replace("1", "2"), "replace A.f(Map<String, List<Integer>>, int) by gpt's")
-    assert text_of(made) == base.replace("return 1", "return 2", 1)
+    made = apply_directive(
+        "A.java", base, base.replace("1", "2"), "replace A.f(Map<String, List<Integer>>, int) by gpt's"
+    )
+    assert merged_text(made) == base.replace("return 1", "return 2", 1)
 
 
 def test_in_languages_without_overloads_parameters_are_ignored() -> None:
     base, donor = "def login(user, word):\n    return 1\n", "def login(name, word, *, slow=False):\n    return 2\n"
-    assert text_of(held("a.py", base, donor, "replace login(user, word) by gpt's")) == donor
+    assert merged_text(apply_directive("a.py", base, donor, "replace login(user, word) by gpt's")) == donor
 
 
 @pytest.mark.parametrize("path", ["a.c", "a.cpp"])
@@ -279,18 +289,18 @@ def test_prototypes_follow_a_changed_signature(path: str) -> None:
         "static int add({0});\nint two(int a);\n\nint one(void) {{ return add(1); }}\n\nstatic int add({0}) {{ {1} }}\n"
     )
     base, donor = whole.format("int a", "return a;"), whole.format("long a", "return 2 * (int) a;")
-    assert text_of(held(path, base, donor, "replace add by gpt's")) == donor
+    assert merged_text(apply_directive(path, base, donor, "replace add by gpt's")) == donor
     longer = base.replace("static int add", "static long add")
-    assert text_of(held(path, base, longer, "replace add by gpt's")) == longer
+    assert merged_text(apply_directive(path, base, longer, "replace add by gpt's")) == longer
     undeclared = donor.replace("static int add(long a);\n", "")
-    made = held(path, base, undeclared, "replace add by gpt's")
+    made = apply_directive(path, base, undeclared, "replace add by gpt's")
     assert made.took[0].symbol == "add"
     assert [directive.why for directive in made.left] == [f"{path} still declares `add` as `static int add(int a);`."]
     named = undeclared.replace("long a", "int b")
-    assert "static int add(int a);" in text_of(held(path, base, named, "replace add by gpt's"))
+    assert "static int add(int a);" in merged_text(apply_directive(path, base, named, "replace add by gpt's"))
 
 
 def test_a_declaration_in_the_class_follows_a_changed_signature() -> None:
     whole = "class A {{\n  int f({0});\n  int g(char c);\n}};\n\nint A::f({0}) {{ return 1; }}\n"
     base, donor = whole.format("int a"), whole.format("long a")
-    assert text_of(held("a.cpp", base, donor, "replace A::f by gpt's")) == donor
+    assert merged_text(apply_directive("a.cpp", base, donor, "replace A::f by gpt's")) == donor

@@ -98,12 +98,12 @@ CANDIDATES = {
 }
 
 
-def held(*directives: str) -> SynthesizedFiles:
+def apply_directives(*directives: str) -> SynthesizedFiles:
     """Apply directives to Claude's candidate."""
     return merge_candidate_symbols("claude", CANDIDATES, directives)
 
 
-def function(source: bytes, name: str) -> bytes:
+def method_text(source: bytes, name: str) -> bytes:
     """Return a method of these files without its indentation, up to the next empty line."""
     lines = source.split(b"def " + name.encode() + b"(", 1)[1].split(b"\n\n", 1)[0].split(b"\n")
     return b"\n".join(line.strip() for line in lines)
@@ -120,8 +120,8 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
     assert verdict.directives is not None
     made = merge_candidate_symbols(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
     source = made.files[PATH]
-    assert function(source, "login") == function(GPT, "login")
-    assert function(source, "rollback") == function(GEMINI, "rollback")
+    assert method_text(source, "login") == method_text(GPT, "login")
+    assert method_text(source, "rollback") == method_text(GEMINI, "rollback")
     assert made.left == ()
     assert made.took == (
         Contribution(PATH, "Session.login", "gpt"),
@@ -136,7 +136,7 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
 
 
 def test_everything_not_named_stays_identical_byte_for_byte() -> None:
-    made = held("base Claude, login from GPT, rollback from Gemini").files[PATH]
+    made = apply_directives("base Claude, login from GPT, rollback from Gemini").files[PATH]
     assert find_first_syntax_error(PATH, made) is None
     lost = [
         line[2:]
@@ -149,9 +149,9 @@ def test_everything_not_named_stays_identical_byte_for_byte() -> None:
 
 
 def test_without_directives_the_result_is_the_base() -> None:
-    assert held() == SynthesizedFiles(dict(CANDIDATES["claude"]))
-    assert held("BASE=claude.") == SynthesizedFiles(dict(CANDIDATES["claude"]))
-    assert held("keep Claude's check") == SynthesizedFiles(dict(CANDIDATES["claude"]))
+    assert apply_directives() == SynthesizedFiles(dict(CANDIDATES["claude"]))
+    assert apply_directives("BASE=claude.") == SynthesizedFiles(dict(CANDIDATES["claude"]))
+    assert apply_directives("keep Claude's check") == SynthesizedFiles(dict(CANDIDATES["claude"]))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_without_directives_the_result_is_the_base() -> None:
     ],
 )
 def test_directives_for_the_base_itself_change_nothing(said: str) -> None:
-    assert held(said) == SynthesizedFiles(dict(CANDIDATES["claude"]))
+    assert apply_directives(said) == SynthesizedFiles(dict(CANDIDATES["claude"]))
 
 
 @pytest.mark.parametrize(
@@ -182,13 +182,13 @@ def test_directives_for_the_base_itself_change_nothing(said: str) -> None:
     ],
 )
 def test_symbols_in_a_list_come_from_the_seat_named_for_the_list(said: str, taken: dict[str, str]) -> None:
-    made = held(said)
+    made = apply_directives(said)
     assert made.left == ()
     assert taken.items() <= {contribution.symbol: contribution.seat for contribution in made.took}.items()
 
 
 def test_one_directive_can_take_one_symbol_and_remove_another() -> None:
-    made = held("take login from gpt then remove legacy_login")
+    made = apply_directives("take login from gpt then remove legacy_login")
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
     assert made.removed == (RemovedSymbol(PATH, "legacy_login"),)
 
@@ -219,15 +219,15 @@ def test_one_directive_can_take_one_symbol_and_remove_another() -> None:
     ],
 )
 def test_many_wordings_of_a_directive_are_understood(said: str) -> None:
-    made = held(said)
+    made = apply_directives(said)
     assert made.left == ()
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
-    assert function(made.files[PATH], "login") == function(GPT, "login")
-    assert function(made.files[PATH], "rollback") == function(CLAUDE, "rollback")
+    assert method_text(made.files[PATH], "login") == method_text(GPT, "login")
+    assert method_text(made.files[PATH], "rollback") == method_text(CLAUDE, "rollback")
 
 
 def test_one_directive_can_take_several_symbols_from_one_seat() -> None:
-    made = held("take login, digest and rollback from gpt; add Gemini's purge")
+    made = apply_directives("take login, digest and rollback from gpt; add Gemini's purge")
     assert [contribution.symbol for contribution in made.took if contribution.seat == "gpt"][:3] == [
         "Session.login",
         "_slow",
@@ -238,7 +238,9 @@ def test_one_directive_can_take_several_symbols_from_one_seat() -> None:
 
 
 def test_a_whole_file_and_a_whole_class_can_be_taken() -> None:
-    made = held("whole file tests/test_purge.py from gemini", "notes.txt from gemini", "use gpt's Session class")
+    made = apply_directives(
+        "whole file tests/test_purge.py from gemini", "notes.txt from gemini", "use gpt's Session class"
+    )
     assert made.files["tests/test_purge.py"] == TESTS
     assert made.files["notes.txt"] == b"purge\n"
     assert b"class Session:\n  def login" in made.files[PATH]
@@ -247,14 +249,14 @@ def test_a_whole_file_and_a_whole_class_can_be_taken() -> None:
 
 
 def test_imports_are_taken_without_duplicates() -> None:
-    made = held("imports from gpt")
+    made = apply_directives("imports from gpt")
     assert made.files[PATH].count(b"import hashlib") == 1
     head = b'"""Who may come in."""\n\nimport hashlib\nimport hmac\nfrom time import monotonic as now\n\nLIMIT = 3\n'
     assert made.files[PATH] == head + CLAUDE[CLAUDE.index(b"LIMIT = 3\n") + 10 :]
 
 
 def test_a_function_can_be_removed() -> None:
-    made = held("remove legacy_login")
+    made = apply_directives("remove legacy_login")
     assert made.files[PATH] == CLAUDE.replace(
         b"\n\n\ndef legacy_login(user):\n    return  user  # as it always was", b""
     )
@@ -285,7 +287,7 @@ def test_a_function_can_be_removed() -> None:
     ],
 )
 def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) -> None:
-    made = held(said)
+    made = apply_directives(said)
     assert made.files == CANDIDATES["claude"]
     assert made.took == ()
     assert len(made.left) == 1
@@ -337,15 +339,15 @@ def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) 
     ],
 )
 def test_a_reason_that_may_contain_a_request_is_skipped(said: str, why: str) -> None:
-    made = held(said)
+    made = apply_directives(said)
     assert (made.files, made.took) == (CANDIDATES["claude"], ())
     assert [directive.directive for directive in made.left] == [said]
     assert why in made.left[0].why
 
 
 def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
-    made = held("login from GPT, and mind the locks in src/auth.py")
-    assert function(made.files[PATH], "login") == function(GPT, "login")
+    made = apply_directives("login from GPT, and mind the locks in src/auth.py")
+    assert method_text(made.files[PATH], "login") == method_text(GPT, "login")
     assert made.left == (
         UnmergedDirective(
             "mind the locks in src/auth.py",
@@ -357,7 +359,9 @@ def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
 
 @pytest.mark.parametrize("said", ["make it faster", "remove rollback.purge"])
 def test_a_directive_without_a_file_concerns_only_the_candidates_files(said: str) -> None:
-    assert [directive.files for directive in held(said).left] == [(PATH, "tests/test_purge.py", "notes.txt")]
+    assert [directive.files for directive in apply_directives(said).left] == [
+        (PATH, "tests/test_purge.py", "notes.txt")
+    ]
 
 
 def test_a_seat_is_recognised_by_a_unique_beginning_of_its_name() -> None:
@@ -572,19 +576,21 @@ class Repo
 
 
 def test_replaced_contributions_are_not_credited() -> None:
-    again = held("digest from gpt", "rollback from gpt", "rollback from gemini").took
+    again = apply_directives("digest from gpt", "rollback from gpt", "rollback from gemini").took
     assert [contribution.seat for contribution in again if contribution.symbol == "Session.rollback"] == ["gemini"]
     assert Contribution(PATH, "Session.digest", "gpt") in again
     assert {
         contribution.seat
-        for contribution in held("login from gpt", "use gemini's Session class").took
+        for contribution in apply_directives("login from gpt", "use gemini's Session class").took
         if "." in contribution.symbol
     } == set()
-    assert held("login from gpt", f"whole file {PATH} from gemini").took == (Contribution(PATH, "", "gemini"),)
-    gone = held("rollback from gemini", "remove rollback")
+    assert apply_directives("login from gpt", f"whole file {PATH} from gemini").took == (
+        Contribution(PATH, "", "gemini"),
+    )
+    gone = apply_directives("rollback from gemini", "remove rollback")
     assert (RemovedSymbol(PATH, "Session.rollback"),) == gone.removed
     assert [contribution.symbol for contribution in gone.took] == ["from contextlib import suppress"]
-    back = held("remove rollback", "add gemini's rollback to Session")
+    back = apply_directives("remove rollback", "add gemini's rollback to Session")
     assert back.removed == ()
 
 
@@ -657,6 +663,6 @@ def test_a_function_may_be_named_like_the_start_of_a_reason() -> None:
 
 
 def test_a_request_to_keep_code_does_not_disturb_clear_parts() -> None:
-    made = held("Take login from GPT and keep the rest as is")
+    made = apply_directives("Take login from GPT and keep the rest as is")
     assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
     assert [directive.directive for directive in made.left] == ["keep the rest as is"]

@@ -1,4 +1,4 @@
-"""Candidates are run in the real sandbox: on the checks of the repository, each other's tests and distinguishing inputs."""
+"""Candidates are run in the real sandbox: on repository checks, each other's tests and distinguishing inputs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def sandbox() -> Sandbox:
     return found
 
 
-def planted(root: Path, **texts: str) -> dict[str, Path]:
+def write_trees(root: Path, **texts: str) -> dict[str, Path]:
     """Write a tree for each candidate, and one without a candidate."""
     trees = {name: root / (name or "before") for name in ("", *texts)}
     for name, tree in trees.items():
@@ -67,7 +67,7 @@ def planted(root: Path, **texts: str) -> dict[str, Path]:
     return trees
 
 
-def sums(**expected: int) -> str:
+def sum_tests(**expected: int) -> str:
     """Return tests of the sum of some digits, by name."""
     return "from shop import total\n\n" + "".join(
         f"def test_{name}():\n    assert total({[int(digit) for digit in name[1:]]}) == {value}\n\n"
@@ -75,7 +75,7 @@ def sums(**expected: int) -> str:
     )
 
 
-async def run(
+async def run_trials(
     sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], said: list[str] | None = None
 ) -> TrialResults:
     files = {author: {f"tests/test_{author}.py": text} for author, text in tests.items()}
@@ -85,14 +85,14 @@ async def run(
 
 
 async def test_tests_of_two_other_seats_reject_a_wrong_candidate(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=ALSO_RIGHT)
+    trees = write_trees(tmp_path, ada=LAST, bob=RIGHT, eve=ALSO_RIGHT)
     tests = {
-        "ada": sums(_123=3, _05=5),
-        "bob": sums(_123=6, _22=4),
-        "eve": sums(_123=6, _1=1),
+        "ada": sum_tests(_123=3, _05=5),
+        "bob": sum_tests(_123=6, _22=4),
+        "eve": sum_tests(_123=6, _1=1),
     }
     said: list[str] = []
-    trials = await run(sandbox, trees, tests, said)
+    trials = await run_trials(sandbox, trees, tests, said)
     assert trials.baseline == {"sound": True}
     assert trials.tests["bob"]["bob: tests/test_bob.py::test__123"]
     assert not trials.tests["ada"]["bob: tests/test_bob.py::test__123"]
@@ -109,7 +109,7 @@ async def test_check_output_is_shown_live(sandbox: Sandbox, tmp_path: Path) -> N
     trying = asyncio.create_task(
         run_candidate_trials(
             sandbox,
-            planted(tmp_path, ada=RIGHT),
+            write_trees(tmp_path, ada=RIGHT),
             slow,
             {},
             sys.executable,
@@ -126,8 +126,8 @@ async def test_check_output_is_shown_live(sandbox: Sandbox, tmp_path: Path) -> N
 
 
 async def test_a_candidate_that_breaks_a_check_is_ranked_last(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=BROKEN, bob=LAST)
-    trials = await run(sandbox, trees, {"ada": sums(_12=2), "bob": sums(_21=1)})
+    trees = write_trees(tmp_path, ada=BROKEN, bob=LAST)
+    trials = await run_trials(sandbox, trees, {"ada": sum_tests(_12=2), "bob": sum_tests(_21=1)})
     [outcome] = trials.checks["ada"]
     assert outcome.code == 1
     assert "ValueError" in outcome.output
@@ -135,15 +135,15 @@ async def test_a_candidate_that_breaks_a_check_is_ranked_last(sandbox: Sandbox, 
 
 
 async def test_calls_in_tests_and_docstrings_distinguish_candidates(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=LAST, bob=RIGHT, eve=BROKEN)
-    trials = await run(sandbox, trees, {"ada": sums(_9=9)})
+    trees = write_trees(tmp_path, ada=LAST, bob=RIGHT, eve=BROKEN)
+    trials = await run_trials(sandbox, trees, {"ada": sum_tests(_9=9)})
     written = ("shop.total([9])", "shop.total([1, 2, 3])")
     assert [trials.outputs["ada"][call] for call in written] == ["= 9", "= 3"]
     assert [trials.outputs["bob"][call] for call in written] == ["= 9", "= 6"]
 
 
 async def test_variations_of_inputs_distinguish_candidates(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
+    trees = write_trees(tmp_path, ada=ALSO_RIGHT, bob=RIGHT_IF_ANY)
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3, other(1) must be 2.")
     )
@@ -158,7 +158,7 @@ async def test_variations_of_inputs_distinguish_candidates(sandbox: Sandbox, tmp
 async def test_regressions_of_calls_are_reported(sandbox: Sandbox, tmp_path: Path) -> None:
     first = "def total(prices):\n    return prices[0] + sum(prices[1:])\n"
     refuses = "def total(prices):\n    if not prices:\n        raise ValueError\n    return sum(prices)\n"
-    trees = planted(tmp_path, ada=RIGHT, bob=first, eve=refuses)
+    trees = write_trees(tmp_path, ada=RIGHT, bob=first, eve=refuses)
     (trees[BASELINE] / "shop.py").write_text("def total(prices):\n    return sum(prices[:2])\n")
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
@@ -184,7 +184,7 @@ async def test_regressions_of_calls_are_reported(sandbox: Sandbox, tmp_path: Pat
 async def test_a_function_that_always_returned_none_has_no_regressions(
     before: str, slips: tuple[str, ...], sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    trees = planted(tmp_path, ada="def total(prices):\n    return prices[0] + sum(prices[1:])\n")
+    trees = write_trees(tmp_path, ada="def total(prices):\n    return prices[0] + sum(prices[1:])\n")
     (trees[BASELINE] / "shop.py").write_text(before)
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
@@ -194,7 +194,7 @@ async def test_a_function_that_always_returned_none_has_no_regressions(
 
 async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(sandbox: Sandbox, tmp_path: Path) -> None:
     only_sorting = "def total(prices):\n    prices.sort()\n"
-    trees = planted(tmp_path, ada=RIGHT, bob=SORTING, eve=only_sorting)
+    trees = write_trees(tmp_path, ada=RIGHT, bob=SORTING, eve=only_sorting)
     task = "total([2, 1]) must be 3, and total([1, 2]) must be 3 too."
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"] == trials.outputs["bob"]
@@ -217,7 +217,7 @@ async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(sandbox
 async def test_mutations_that_existed_before_are_not_reported(
     before: str, faulty: bool, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    trees = planted(tmp_path, ada=SORTING)
+    trees = write_trees(tmp_path, ada=SORTING)
     (trees[BASELINE] / "shop.py").write_text(before)
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
@@ -317,7 +317,7 @@ def test_a_call_in_the_task_may_name_the_module() -> None:
 
 
 async def test_tests_in_other_languages_run_with_the_checks(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=RIGHT, bob=LAST)
+    trees = write_trees(tmp_path, ada=RIGHT, bob=LAST)
     for tree in trees.values():
         (tree / "check.py").write_text(
             "import pathlib, shop\nfor it in pathlib.Path('cases').glob('*.txt'):\n"
@@ -349,7 +349,7 @@ async def run_on_task(
 
 
 async def test_only_examples_that_failed_before_count_as_a_check(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=RIGHT, bob=LAST)
+    trees = write_trees(tmp_path, ada=RIGHT, bob=LAST)
     said: list[str] = []
     trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
     assert trials.baseline == {"sound": True, BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]: False}
@@ -364,7 +364,7 @@ async def test_only_examples_that_failed_before_count_as_a_check(sandbox: Sandbo
 async def test_a_failed_example_is_reported_with_its_result(sandbox: Sandbox, tmp_path: Path) -> None:
     broken = "def total(prices):\n    return {}['no such'] if prices == [7] else prices[-1] if prices else 0\n"
     unfinished = "def total(prices)\n"
-    trees = planted(tmp_path, ada=LAST, bob=broken, eve=unfinished)
+    trees = write_trees(tmp_path, ada=LAST, bob=broken, eve=unfinished)
     trials = await run_on_task(sandbox, trees, "total([1, 2]) is 3, total([7]) is 7 and total(None) raises TypeError")
     told = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BASELINE}
     assert told["ada"] == [
@@ -378,12 +378,12 @@ async def test_a_failed_example_is_reported_with_its_result(sandbox: Sandbox, tm
 
 @pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
 async def test_examples_that_already_passed_make_no_check(sandbox: Sandbox, tmp_path: Path, task: str) -> None:
-    trials = await run_on_task(sandbox, planted(tmp_path, ada=RIGHT), task)
+    trials = await run_on_task(sandbox, write_trees(tmp_path, ada=RIGHT), task)
     assert [check.name for check in trials.checks["ada"]] == ["sound"]
 
 
 async def test_a_candidate_that_fakes_results_affects_only_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
+    trees = write_trees(tmp_path, ada=RIGHT, bob=RIGHT)
     (trees["bob"] / "pytest.py").write_text("main = lambda *args, plugins: plugins[0].failures.update({1: 2})\n")
     trials = await run_on_task(sandbox, trees, "total([1, 2]) must be 3")
     assert [trials.checks[name][-1].passed for name in ("ada", "bob")] == [True, False]
@@ -470,7 +470,7 @@ def test_a_module_is_named_as_it_is_imported() -> None:
 
 
 async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada="import os\nos._exit(0)\n", bob=RIGHT)
+    trees = write_trees(tmp_path, ada="import os\nos._exit(0)\n", bob=RIGHT)
     for tree in trees.values():
         (tree / "test_shop.py").write_text(
             "import unittest, shop\n\n\nclass Shop(unittest.TestCase):\n"
@@ -489,7 +489,7 @@ async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: S
 
 async def test_a_test_of_existing_code_is_no_evidence_even_with_new_imports(sandbox: Sandbox, tmp_path: Path) -> None:
     both = "from shop import total, tax\n\ndef test_old():\n    assert total([]) == 0\n\n"
-    trees = planted(
+    trees = write_trees(
         tmp_path, ada=ALSO_RIGHT + "def tax(n):\n    return n\n", bob=ALSO_RIGHT + "def tax(n):\n    return 2 * n\n"
     )
     tests = {"ada": {"test_a.py": both + "def test_new():\n    assert tax(2) == 4\n"}}
@@ -504,7 +504,7 @@ GUARDED = PROGRAM.format("if len(sys.argv) != 3:\n    print('usage: count.py FIR
 
 
 async def test_commands_of_the_task_and_variations_distinguish_programs(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=ALSO_RIGHT, bob=ALSO_RIGHT, eve=ALSO_RIGHT)
+    trees = write_trees(tmp_path, ada=ALSO_RIGHT, bob=ALSO_RIGHT, eve=ALSO_RIGHT)
     texts = {"ada": PROGRAM.format(""), "bob": GUARDED, "eve": GUARDED.replace("last + 1", "1 + last")}
     for name, text in texts.items():
         (trees[name] / "count.py").write_text(text)
@@ -523,7 +523,7 @@ async def test_commands_of_the_task_and_variations_distinguish_programs(sandbox:
 async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     one = "import random\n\ndef total(prices):\n    return random.random() if prices else 0\n"
     two = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
-    trees = planted(tmp_path, ada=one, bob=two)
+    trees = write_trees(tmp_path, ada=one, bob=two)
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3.")
     )
@@ -531,13 +531,13 @@ async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Pa
 
 
 async def test_a_flaky_check_is_neither_evidence_nor_breakage(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=RIGHT, bob=RIGHT)
+    trees = write_trees(tmp_path, ada=RIGHT, bob=RIGHT)
     chance = "import os, sys, shop\nsys.exit(os.urandom(1)[0] % 2)\n"
     for tree in trees.values():
         (tree / "check.py").write_text(chance)
     trials = TrialResults()
     for _ in range(40):
-        trials = trials if BASELINE in trials.flaky_checks else await run(sandbox, trees, {})
+        trials = trials if BASELINE in trials.flaky_checks else await run_trials(sandbox, trees, {})
     assert trials.informative_checks("ada") == trials.informative_checks("bob") == ()
     assert [candidate_run.checks for candidate_run in trials.ranking_inputs()] == [{}, {}]
     assert trials.explain_uninformative_checks(("ada",)) == (
@@ -555,14 +555,14 @@ def test_a_check_that_is_flaky_for_one_candidate_counts_for_others() -> None:
 
 async def test_tests_that_crash_with_every_candidate_blame_none(sandbox: Sandbox, tmp_path: Path) -> None:
     ends = "import os\n\nfrom shop import sums\n\nos._exit(0)\n\n\ndef test_it():\n    pass\n"
-    trees = planted(tmp_path, ada=f"{RIGHT}\nsums = total\n", bob=f"{ALSO_RIGHT}\nsums = total\n")
-    trials = await run(sandbox, trees, {"ada": ends})
+    trees = write_trees(tmp_path, ada=f"{RIGHT}\nsums = total\n", bob=f"{ALSO_RIGHT}\nsums = total\n")
+    trials = await run_trials(sandbox, trees, {"ada": ends})
     assert [[check.passed for check in trials.informative_checks(name)] for name in ("ada", "bob")] == [[True], [True]]
 
 
 async def test_a_check_that_a_candidate_fixes_or_breaks_is_repeated(sandbox: Sandbox, tmp_path: Path) -> None:
     said: list[str] = []
-    trials = await run(sandbox, planted(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
+    trials = await run_trials(sandbox, write_trees(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
     assert [check.passed for check in trials.informative_checks("bob")] == [False]
     assert trials.flaky_checks == {}
     assert [said.count(f"sound {line}") for line in ("passed before", "passed with ada", "failed with bob")] == [
@@ -584,7 +584,7 @@ async def test_a_check_that_a_candidate_fixes_or_breaks_is_repeated(sandbox: San
 async def test_without_knowledge_of_earlier_mutations_no_candidate_is_blamed(
     before: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    trees = planted(tmp_path, ada=SORTING)
+    trees = write_trees(tmp_path, ada=SORTING)
     (trees[BASELINE] / "shop.py").write_text(before)
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
@@ -593,7 +593,7 @@ async def test_without_knowledge_of_earlier_mutations_no_candidate_is_blamed(
 
 
 async def test_names_of_modules_and_parameters_do_not_hide_inputs(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada="def total(find, give=0):\n    find.sort()\n    return find[0]\n")
+    trees = write_trees(tmp_path, ada="def total(find, give=0):\n    find.sort()\n    return find[0]\n")
     for tree in trees.values():
         (tree / "copy.py").write_text("import sys\nsys.exit('usage: copy.py FROM TO')\n")
     task = "total(find=[2, 1], give=1) must be 1."
@@ -603,7 +603,7 @@ async def test_names_of_modules_and_parameters_do_not_hide_inputs(sandbox: Sandb
 
 
 async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=f"async {LAST}", bob=f"async {SORTING}")
+    trees = write_trees(tmp_path, ada=f"async {LAST}", bob=f"async {SORTING}")
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
     )
@@ -612,11 +612,11 @@ async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
-    trees = planted(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
+    trees = write_trees(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
     said: list[str] = []
     task = "total([1, 2]) must be 3"
     examples = {"test_task.py": render_example_unittest(extract_example_tests_from_task(task), ["shop"])}
-    tests = {"bob": {"test_bob.py": sums(_12=3)}}
+    tests = {"bob": {"test_bob.py": sum_tests(_12=3)}}
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, tests, sys.executable, said.append, TrialTask(task, examples), 2
     )
@@ -629,9 +629,9 @@ async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandb
 
 async def test_a_candidate_that_crashes_other_seats_tests_fails(sandbox: Sandbox, tmp_path: Path) -> None:
     elsewhere = "from shop_of_bob import total\n\ndef test_total():\n    assert total([1]) == 1\n"
-    trees = planted(tmp_path, ada=f"import os\nos._exit(0)\n{RIGHT}", bob=RIGHT, eve=RIGHT)
+    trees = write_trees(tmp_path, ada=f"import os\nos._exit(0)\n{RIGHT}", bob=RIGHT, eve=RIGHT)
     (trees["bob"] / "shop_of_bob.py").write_text(RIGHT)
-    tests = {"bob": {"test_bob.py": sums(_12=3)}, "ben": {"test_ben.py": elsewhere}}
+    tests = {"bob": {"test_bob.py": sum_tests(_12=3)}, "ben": {"test_ben.py": elsewhere}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
     assert [check.passed for check in trials.informative_checks("ada")] == [True, False]
     assert trials.informative_checks("ada")[-1].output == "The program ended suddenly before bob's tests were done."

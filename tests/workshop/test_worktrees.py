@@ -21,19 +21,19 @@ from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.repo.commits import GitFailed
 from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS_PER_WORKTREE, Worktree, Worktrees, agent_branch_name
 from tests.repository import commit, git, repository, write
-from tests.workshop.scenes import dies_at, seen
+from tests.workshop.scenes import run_until_killed, take_snapshot
 
 
-def _of(folder: Path) -> tuple[Path, Worktrees]:
+def _create_worktrees(folder: Path) -> tuple[Path, Worktrees]:
     work = repository(folder / "work", {"a.py": "a\n", "b.py": "b\n", ".gitignore": "node_modules\n.env*\nlocal.cfg\n"})
     git(work, "config", "user.name", "Ada")
     git(work, "config", "user.email", "ada@localhost")
     return work, Worktrees(folder / "data/worktrees", work)
 
 
-def _seen(work: Path) -> dict[str, Any]:
+def _take_snapshot(work: Path) -> dict[str, Any]:
     """Return everything visible in the person's workspace, except the refs that keep base commits of worktrees."""
-    found = seen(work)
+    found = take_snapshot(work)
     found["git"][0] = [line for line in found["git"][0].splitlines() if "\trefs/roundtable/" not in line]
     return found
 
@@ -46,9 +46,9 @@ def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
 
 @pytest.mark.feature("S1.13", "S1.51", "S1.12", "S1.27")
 def test_each_agent_has_its_own_folder_and_branch_and_its_work_stays_there(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     write(work, {"a.py": "I am not done with this\n"})
-    before = _seen(work)
+    before = _take_snapshot(work)
     made = {
         agent: trees.open(f"{agent}-t1", branch=agent_branch_name("agents/{agent}/{task}", agent, "T 1/login"))
         for agent in ("claude", "gpt")
@@ -62,7 +62,7 @@ def test_each_agent_has_its_own_folder_and_branch_and_its_work_stays_there(tmp_p
     write(made["claude"].path, {"c.py": "c\n"})
     assert (made["claude"].path / "a.py").read_text() == "a\n"
     assert git(made["gpt"].path, "log", "--format=%an: %s", "agents/gpt/T-1-login").splitlines()[0] == "tester: Theirs"
-    assert _seen(work) == before
+    assert _take_snapshot(work) == before
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_each_agent_has_its_own_folder_and_branch_and_its_work_stays_there(tmp_p
 )
 @pytest.mark.feature("S1.14", "S1.27")
 def test_the_branch_of_an_agent_is_named_by_a_template(tmp_path: Path, template: str, branch: str) -> None:
-    work, trees = _of(tmp_path)
-    before = _seen(work)
+    work, trees = _create_worktrees(tmp_path)
+    before = _take_snapshot(work)
     worktree = trees.open("gpt-login", branch=agent_branch_name(template, "gpt", "login"))
     assert git(worktree.path, "branch", "--show-current").strip() == worktree.branch == branch
-    assert _seen(work) == before
+    assert _take_snapshot(work) == before
 
 
 @pytest.mark.feature("S1.51")
 def test_git_commands_in_a_worktree_do_not_change_the_persons_branches_hooks_and_settings(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    before, settings = _seen(work), (work / ".git/config").read_text()
+    work, trees = _create_worktrees(tmp_path)
+    before, settings = _take_snapshot(work), (work / ".git/config").read_text()
     made = trees.open("t", branch="agents/gpt/t")
     tip = _commit_in(made, {"a.py": "theirs\n"})
     git(made.path, "update-ref", "refs/heads/main", tip)
@@ -89,7 +89,7 @@ def test_git_commands_in_a_worktree_do_not_change_the_persons_branches_hooks_and
     write(hook.parent, {hook.name: f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
     hook.chmod(0o755)
     git(made.path, "gc", "-q", "--prune=now")
-    assert _seen(work) == before
+    assert _take_snapshot(work) == before
     assert (work / ".git/config").read_text() == settings
     write(work, {"mine.py": "m\n"})
     commit(work, "Mine, meanwhile")
@@ -102,7 +102,7 @@ def test_git_commands_in_a_worktree_do_not_change_the_persons_branches_hooks_and
 
 
 def test_worktrees_of_all_workspaces_have_different_ports(tmp_path: Path) -> None:
-    _, here = _of(tmp_path / "one")
+    _, here = _create_worktrees(tmp_path / "one")
     there = Worktrees(tmp_path / "one/data/worktrees", repository(tmp_path / "two", {"a": "a"}))
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
@@ -121,7 +121,7 @@ def test_worktrees_of_all_workspaces_have_different_ports(tmp_path: Path) -> Non
 
 
 def test_ignored_files_are_copied_by_rule_and_secrets_only_by_exact_name(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     write(
         work,
         {
@@ -151,7 +151,7 @@ def test_ignored_files_are_copied_by_rule_and_secrets_only_by_exact_name(tmp_pat
 
 
 def test_changes_that_the_workspace_does_not_have_would_be_lost(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     assert trees.status(made).changed == ()
     _commit_in(made, {"a.py": "theirs\n"})
@@ -169,7 +169,7 @@ def test_changes_that_the_workspace_does_not_have_would_be_lost(tmp_path: Path) 
 
 @pytest.mark.parametrize("based", [True, False])
 def test_ignored_files_would_be_lost_but_installed_dependencies_would_not(tmp_path: Path, based: bool) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     if not based:
         shutil.rmtree(work / ".git")
     write(work, {"local.cfg": "mine", "sub/.gitignore": "*.db\nout\n"})
@@ -186,7 +186,7 @@ def test_ignored_files_would_be_lost_but_installed_dependencies_would_not(tmp_pa
 
 
 def test_work_in_a_worktree_cannot_redirect_git_or_run_a_program(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     made = trees.open("t")
     write(made.path, {"a.py": "theirs\n", ".gitattributes": "* filter=evil\n"})
     git(made.path, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
@@ -201,21 +201,21 @@ def test_work_in_a_worktree_cannot_redirect_git_or_run_a_program(tmp_path: Path)
 
 
 def test_discarding_removes_the_folder_and_its_notes(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    before = seen(work)
+    work, trees = _create_worktrees(tmp_path)
+    before = take_snapshot(work)
     made = trees.open("t", branch="agents/gpt/t")
     _commit_in(made, {"a.py": "theirs\n"})
     trees.edits("t")
     trees.discard("t")
     assert [path.name for path in (tmp_path / "data").rglob("*") if path.is_file()] == ["lock"]
-    assert seen(work) == before
+    assert take_snapshot(work) == before
     assert trees.list() == []
     with pytest.raises(NotFound, match="Worktree not found: t"):
         trees.discard("t")
 
 
 def test_a_worktree_deleted_by_hand_can_still_be_discarded(tmp_path: Path) -> None:
-    _, trees = _of(tmp_path)
+    _, trees = _create_worktrees(tmp_path)
     made = trees.open("t", branch="agents/gpt/t")
     made.path.rename(tmp_path / "taken")
     assert trees.status(made).unmerged == ()
@@ -259,26 +259,26 @@ def test_changes_in_a_repository_inside_a_copy_count_as_work(tmp_path: Path) -> 
 
 
 def test_an_incomplete_worktree_can_be_discarded_and_created_again(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    before = seen(work)
+    work, trees = _create_worktrees(tmp_path)
+    before = take_snapshot(work)
     for step in count(1):
-        if not dies_at(step, lambda: trees.open("t", branch="agents/gpt/t")):
+        if not run_until_killed(step, lambda: trees.open("t", branch="agents/gpt/t")):
             break
         if trees.list():
             trees.discard("t")
-        assert seen(work) == before
+        assert take_snapshot(work) == before
     assert trees.status(trees.find("t")).changed == ()
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", ".known", "a b"])
 def test_a_worktree_name_that_is_not_a_folder_name_is_refused(tmp_path: Path, name: str) -> None:
-    _, trees = _of(tmp_path)
+    _, trees = _create_worktrees(tmp_path)
     with pytest.raises(UsageError, match="is not a valid worktree name"):
         trees.open(name)
 
 
 def test_invalid_worktree_names_branches_and_commits_are_refused(tmp_path: Path) -> None:
-    _, trees = _of(tmp_path)
+    _, trees = _create_worktrees(tmp_path)
     trees.open("t", branch="agents/gpt/t")
     for again in ({"name": "t"}, {"name": "u", "base": "nowhere"}):
         with pytest.raises(UsageError):
@@ -289,7 +289,7 @@ def test_invalid_worktree_names_branches_and_commits_are_refused(tmp_path: Path)
 
 
 def test_the_edits_of_an_agent_are_read_from_its_worktree_byte_for_byte(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     (work / "old.bat").write_bytes(b"echo 1\r\necho 2\r\n")
     (work / "keep.bat").write_bytes(b"a\r\nb\r\n")
     commit(work, "Windows")
@@ -320,7 +320,7 @@ def test_the_edits_of_an_agent_are_read_from_its_worktree_byte_for_byte(tmp_path
 def test_diff_settings_of_the_user_do_not_affect_the_edits_of_an_agent(
     tmp_path: Path, setting: tuple[str, str]
 ) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     lines = "".join(f"line {number}\n" for number in range(30))
     write(work, {"long.txt": lines, "old.txt": lines.upper()})
     commit(work, "More")
@@ -338,7 +338,7 @@ def test_diff_settings_of_the_user_do_not_affect_the_edits_of_an_agent(
 
 
 def test_links_are_left_out_of_an_agents_edits_and_named(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     write(work, {"gone/a.txt": "a\n"})
     for name in ("moved", "once", "within"):
         (work / name).symlink_to("a.py")
@@ -366,7 +366,7 @@ def test_links_are_left_out_of_an_agents_edits_and_named(tmp_path: Path) -> None
 
 
 def test_a_repository_created_in_a_worktree_is_left_out_and_named(tmp_path: Path) -> None:
-    _, trees = _of(tmp_path)
+    _, trees = _create_worktrees(tmp_path)
     made = trees.open("t")
     write(made.path, {"a.py": "theirs\n", "sub/x.txt": "x\n", "deep/other/y.txt": "y\n"})
     git(made.path / "sub", "init", "-q")
@@ -393,14 +393,14 @@ def test_a_shallow_sparse_and_partial_clone_can_have_worktrees(tmp_path: Path) -
 
 
 def _with_submodule(folder: Path) -> tuple[Path, Worktrees]:
-    work, trees = _of(folder)
+    work, trees = _create_worktrees(folder)
     library = repository(folder / "library", {"lib.py": "lib\n"})
     git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
     commit(work, "With a library")
     return work, trees
 
 
-def _armed(inner: Path, ran: Path) -> None:
+def _plant_programs(inner: Path, ran: Path) -> None:
     """Configure a repository to run a program whenever git looks for changes in it or shows them."""
     write(inner, {"run.sh": f"#!/bin/sh\ntouch {ran}\ncat\n", ".gitattributes": "* filter=evil\n"})
     (inner / "run.sh").chmod(0o755)
@@ -417,7 +417,7 @@ def test_git_never_reads_a_submodule_that_an_agent_filled(tmp_path: Path, how: s
     assert trees.status(made).changed == ()
     shutil.copytree(tmp_path / "library", made.path / "lib", dirs_exist_ok=True)
     write(made.path, {"a.py": "theirs\n", "lib/lib.py": "bil\n"})
-    _armed(made.path / "lib", tmp_path / "ran")
+    _plant_programs(made.path / "lib", tmp_path / "ran")
     edits, standing = trees.edits("t"), trees.status(made)
     assert not (tmp_path / "ran").exists()
     assert edits.inner == ("lib",)
@@ -427,12 +427,12 @@ def test_git_never_reads_a_submodule_that_an_agent_filled(tmp_path: Path, how: s
 
 @pytest.mark.parametrize("ignored", ["", "b.py\n"])
 def test_git_never_reads_a_repository_that_replaced_a_file(tmp_path: Path, ignored: str) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     git(work, "config", "diff.submodule", "diff")
     made = trees.open("t")
     (made.path / "b.py").unlink()
     repository(made.path / "b.py", {"x.py": "x\n"})
-    _armed(made.path / "b.py", tmp_path / "ran")
+    _plant_programs(made.path / "b.py", tmp_path / "ran")
     write(made.path, {".gitignore": f"node_modules\n.env*\nlocal.cfg\n{ignored}"})
     edits, standing = trees.edits("t"), trees.status(made)
     assert not (tmp_path / "ran").exists()
@@ -457,7 +457,7 @@ def test_content_that_replaces_a_submodule_is_left_out_and_named(tmp_path: Path,
 
 
 def test_concurrent_readers_of_a_worktree_work_despite_the_lock_of_a_killed_git(tmp_path: Path) -> None:
-    _, trees = _of(tmp_path)
+    _, trees = _create_worktrees(tmp_path)
     made = trees.open("t")
     write(made.path, {f"new/{number}.py": "n\n" for number in range(300)})
     (index,) = (tmp_path / "data").rglob("t.index")
@@ -480,7 +480,7 @@ def test_concurrent_readers_of_a_worktree_work_despite_the_lock_of_a_killed_git(
 
 
 def test_edits_in_the_first_second_count_and_touched_files_do_not(tmp_path: Path) -> None:
-    _, trees = _of(tmp_path)
+    _, trees = _create_worktrees(tmp_path)
     made = trees.open("t")
     (made.path / "a.py").write_text("A\n")
     time.sleep(1.1)
@@ -490,7 +490,7 @@ def test_edits_in_the_first_second_count_and_touched_files_do_not(tmp_path: Path
 
 
 def test_files_that_an_agent_writes_outside_a_sparse_checkout_count_as_work(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     write(work, {"src/a.py": "a\n", "docs/b.md": "b\n", "docs/same.md": "s\n", "docs/kept.md": "k\n"})
     commit(work, "More")
     git(work, "sparse-checkout", "set", "src")
@@ -504,7 +504,7 @@ def test_files_that_an_agent_writes_outside_a_sparse_checkout_count_as_work(tmp_
 
 
 def test_the_base_commit_of_a_worktree_is_kept_without_a_branch_or_tag(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
+    work, trees = _create_worktrees(tmp_path)
     write(work, {"sub/c.py": "c\n"})
     commit(work, "More")
     beside = Worktrees(tmp_path / "data/worktrees", work / "sub")
@@ -524,11 +524,11 @@ def test_the_base_commit_of_a_worktree_is_kept_without_a_branch_or_tag(tmp_path:
 
 
 def test_an_older_linked_worktree_is_discarded_with_its_branch(tmp_path: Path) -> None:
-    work, trees = _of(tmp_path)
-    before = seen(work)
+    work, trees = _create_worktrees(tmp_path)
+    before = take_snapshot(work)
     made = trees.open("t", branch="agents/gpt/t")
     shutil.rmtree(made.path)
     git(work, "worktree", "add", "-q", "-b", "agents/gpt/t", str(made.path))
     trees.discard("t")
-    assert seen(work) == before
+    assert take_snapshot(work) == before
     assert git(work, "worktree", "list").count("\n") == 1

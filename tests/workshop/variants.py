@@ -6,7 +6,7 @@ from roundtable.workshop.symbols.outline import Outline, Symbol
 from roundtable.workshop.symbols.spans import line_indentation, line_start_offset
 
 
-def varied(file: Outline, symbol: Symbol) -> bytes | None:
+def make_variant(file: Outline, symbol: Symbol) -> bytes | None:
     """Return the symbol's whole lines with a change in its body; None if it has no body."""
     node = symbol.node
     value = node.child_by_field_name("value") or node.child_by_field_name("right")

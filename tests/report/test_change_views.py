@@ -72,14 +72,14 @@ def test_a_long_reason_is_shown_in_full() -> None:
 def test_before_the_approval_hunks_have_no_outcome() -> None:
     change = newest_change(fold_session(*EVENTS_UNTIL_PLAN))
     assert change is not None
-    assert {hunk.became for hunk in change.hunks} == {""}
+    assert {hunk.state for hunk in change.hunks} == {""}
     assert change.applied is None
 
 
 def test_a_no_rejects_every_hunk() -> None:
     change = newest_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
     assert change is not None
-    assert {hunk.became for hunk in change.hunks} == {"left out"}
+    assert {hunk.state for hunk in change.hunks} == {"left out"}
 
 
 @pytest.mark.parametrize("view", [render_transcript, render_session_page])

@@ -202,7 +202,7 @@ async def test_every_version_of_every_file_is_kept_with_its_author(bench: Roundt
     session, records = await bench.sessions.get(meeting.session), await bench.sessions.records(meeting.session)
     versions = await bench.changes.project_versions(session, records)
     authors = {
-        version.name: [(change.path, change.became, describe_file_contributions(change)) for change in version.changes]
+        version.name: [(change.path, change.kind, describe_file_contributions(change)) for change in version.changes]
         for version in versions
     }
     assert authors == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -33,12 +34,21 @@ from roundtable.core.values import Digest, Gate
 R = TypeVar("R")
 
 
+class HunkState(StrEnum):
+    """The person's decision about a hunk, in the words that people and `--json` see."""
+
+    UNDECIDED = ""
+    ACCEPTED = "taken"
+    REWRITTEN = "rewritten"
+    REJECTED = "left out"
+
+
 class HunkHistory(NamedTuple):
-    """A hunk with its writers and the person's decision about it: `became` is empty until the person decides."""
+    """A hunk with its writers and the person's decision about it."""
 
     hunk: Hunk
     wrote: tuple[str, ...]
-    became: str = ""
+    state: HunkState = HunkState.UNDECIDED
     by: str = ""
     rewritten: tuple[str, ...] = ()
 
@@ -58,16 +68,18 @@ class ChangeHistory(NamedTuple):
         kept_paths = {
             past.hunk.path: past.hunk.before[0]
             for past in self.hunks
-            if past.became == "left out" and past.hunk.is_rename
+            if past.state is HunkState.REJECTED and past.hunk.is_rename
         }
         return [
             msgspec.structs.replace(
                 past.hunk,
                 path=kept_paths.get(past.hunk.path, past.hunk.path),
-                after=tuple(line[1:] for line in past.rewritten) if past.became == "rewritten" else past.hunk.after,
+                after=tuple(line[1:] for line in past.rewritten)
+                if past.state is HunkState.REWRITTEN
+                else past.hunk.after,
             )
             for past in self.hunks
-            if past.became in ("taken", "rewritten")
+            if past.state in (HunkState.ACCEPTED, HunkState.REWRITTEN)
         ]
 
 
@@ -179,11 +191,11 @@ def _hunk_history(hunk: Hunk, writers: tuple[str, ...], answer: GateAnswered | N
     if answer is None or answer.option == "ask":
         return HunkHistory(hunk, writers)
     choice = decode_hunk_choice(answer)
-    became = "rewritten" if hunk.id in choice.edited else "taken"
+    state = HunkState.REWRITTEN if hunk.id in choice.edited else HunkState.ACCEPTED
     if answer.option == "none" or hunk.id in choice.rejected:
-        became = "left out"
+        state = HunkState.REJECTED
     rewritten = tuple(f"+{reveal_hidden_characters(line)}" for line in choice.edited.get(hunk.id, "").splitlines())
-    return HunkHistory(hunk, writers, became, answer.by, rewritten)
+    return HunkHistory(hunk, writers, state, answer.by, rewritten)
 
 
 def _approval_answer(session: Session) -> GateAnswered | None:

@@ -135,20 +135,22 @@ class SessionRow(msgspec.Struct, frozen=True):
             )
             return [newest.id] if newest else []
         by_name = sorted((row for row in in_workspace if row.name == address), key=lambda row: (row.opened_at, row.id))
-        long = len(address) >= MIN_PREFIX_LENGTH
-        by_slug_prefix = [row for row in rows if long and row.slug.startswith(address) and not row.forgotten_at]
-        meanings = (
+        is_prefix_long_enough = len(address) >= MIN_PREFIX_LENGTH
+        by_slug_prefix = [
+            row for row in rows if is_prefix_long_enough and row.slug.startswith(address) and not row.forgotten_at
+        ]
+        candidates = (
             (row.id for row in rows if row.id == address),
             (row.id for row in by_name[-1:]),
             (row.id for row in in_workspace if row.slug == address),
             (row.id for row in rows if row.slug == address),
-            (row.id for row in rows if long and row.id.startswith(address)),
+            (row.id for row in rows if is_prefix_long_enough and row.id.startswith(address)),
             (row.id for row in by_slug_prefix if row in in_workspace),
             (row.id for row in by_slug_prefix),
         )
-        for meaning in meanings:
-            if address and (found := sorted(meaning)):
-                return found
+        for matches in candidates:
+            if address and (ids := sorted(matches)):
+                return ids
         return []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from roundtable.core.changeset import Draft, FileChange
 from roundtable.core.effects import (
@@ -64,14 +64,14 @@ def attempt_results(session: Session, attempt: str, kind: type[R]) -> tuple[R, .
 
 def attempt_gates(session: Session, attempt: str) -> list[Gate]:
     """The gates in an attempt and directly after it; without a matching attempt, the gates after the last stage."""
-    found: list[Gate] = []
+    gates: list[Gate] = []
     for id, gate in session.gates.items():
-        found.append(gate)
+        gates.append(gate)
         if id == StageAddress.parse(attempt).gate_after:
             break
         if gate.is_after_stage:
-            found.clear()
-    return found
+            gates.clear()
+    return gates
 
 
 def list_stage_candidates(session: Session, attempt: str) -> tuple[StageCandidate, ...]:
@@ -110,11 +110,14 @@ def stage_contributors(*ends: StageEnd) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, seats)))
 
 
+FileChangeKind = Literal["new", "changed", "deleted"]
+
+
 class StageFileChange(NamedTuple):
-    """The effect of one stage on a file: `became` is new, changed or deleted; `took` lists parts of other seats."""
+    """The effect of one stage on a file. `took` lists the parts that other seats wrote."""
 
     path: str
-    became: str
+    kind: FileChangeKind
     base: str
     took: tuple[Contribution, ...] = ()
     digest: Digest = ""
@@ -122,26 +125,26 @@ class StageFileChange(NamedTuple):
 
 def list_stage_file_changes(before: Draft, after: Draft, end: StageEnd) -> tuple[StageFileChange, ...]:
     """The files that a stage changed, from the drafts before and after it."""
-    was, now = _files_by_path(before), _files_by_path(after)
-    found: list[StageFileChange] = []
-    for path in sorted({*was, *now}):
-        old, new = was.get(path), now.get(path)
+    old_files, new_files = _files_by_path(before), _files_by_path(after)
+    changes: list[StageFileChange] = []
+    for path in sorted({*old_files, *new_files}):
+        old, new = old_files.get(path), new_files.get(path)
         if old == new:
             continue
         took = tuple(part for part in end.took if part.path == path)
         whole = next((part.seat for part in took if not part.symbol), "")
         parts = tuple(part for part in took if part.symbol)
-        found.append(
-            StageFileChange(path, _describe_file_change(old, new), whole or end.base, parts, new.after if new else "")
+        changes.append(
+            StageFileChange(path, _file_change_kind(old, new), whole or end.base, parts, new.after if new else "")
         )
-    return tuple(found)
+    return tuple(changes)
 
 
 def _files_by_path(draft: Draft) -> Mapping[str, FileChange]:
     return {file.path: file for file in draft.files}
 
 
-def _describe_file_change(old: FileChange | None, new: FileChange | None) -> str:
+def _file_change_kind(old: FileChange | None, new: FileChange | None) -> FileChangeKind:
     if new is None or not new.after:
         return "deleted"
     return "changed" if (old.after if old else new.before) else "new"

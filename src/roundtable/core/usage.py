@@ -47,6 +47,6 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-def _add_known(one: float | None, other: float | None) -> float | None:
-    known = [amount for amount in (one, other) if amount is not None]
-    return sum(known) if known else None
+def _add_known(first: float | None, second: float | None) -> float | None:
+    amounts = [amount for amount in (first, second) if amount is not None]
+    return sum(amounts) if amounts else None

@@ -85,7 +85,7 @@ def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
     request = hunk_request_phrase(session, past.hunk.asked_by)
     words = [f"requested by {request}" if request else "not requested"]
     words += [f"written by {' and '.join(past.wrote)}"] if past.wrote else []
-    words += [f"{past.became} ({past.by})" if past.by else past.became] if past.became else []
+    words += [f"{past.state} ({past.by})" if past.by else past.state] if past.state else []
     return ", ".join(words)
 
 

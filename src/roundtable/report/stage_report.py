@@ -185,9 +185,7 @@ def _step_row(step: CheckOutcome) -> tuple[str, ...]:
 def _file_blocks(changes: Sequence[StageFileChange]) -> Iterator[ReportBlock]:
     if changes:
         yield Heading(3, "Files")
-        rows = tuple(
-            (change.path, change.became, describe_file_contributions(change) or NO_VALUE) for change in changes
-        )
+        rows = tuple((change.path, change.kind, describe_file_contributions(change) or NO_VALUE) for change in changes)
         yield DataTable(("File", "Change", "Contributions"), rows)
 
 
@@ -313,7 +311,7 @@ def _project_blocks(
         yield Paragraph(f"Delivered: {delivery.path}{f', commit {delivery.commit[:12]}' if delivery.commit else ''}")
     for change in applied_changes:
         yield BulletList(tuple(describe_applied_change(change)))
-    remaining = [change for _, change in sorted(files.items()) if change.became != "deleted"]
+    remaining = [change for _, change in sorted(files.items()) if change.kind != "deleted"]
     yield DataTable(
         ("File", "Last changed by"),
         tuple((change.path, describe_file_contributions(change) or NO_VALUE) for change in remaining),

@@ -104,7 +104,7 @@ def _summarize_change(session: Session) -> dict[str, Any] | None:
     if change is None:
         return None
     hunks = [
-        {**_all_fields(hunk.hunk), "written_by": hunk.wrote, "became": hunk.became, "approved_by": hunk.by}
+        {**_all_fields(hunk.hunk), "written_by": hunk.wrote, "became": hunk.state, "approved_by": hunk.by}
         for hunk in change.hunks
     ]
     return {

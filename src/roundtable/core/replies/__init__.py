@@ -35,8 +35,8 @@ def find_reply_codec(name: str) -> Codec:
     """The codec with this name."""
     if name in CODECS:
         return CODECS[name]
-    near = get_close_matches(name, CODECS, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Choose one of: {', '.join(sorted(CODECS))}."
+    similar = get_close_matches(name, CODECS, n=1)
+    hint = f"Did you mean {similar[0]!r}?" if similar else f"Choose one of: {', '.join(sorted(CODECS))}."
     raise NotFound(f"Unknown codec {name!r}.", hint)
 
 

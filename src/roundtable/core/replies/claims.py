@@ -48,11 +48,11 @@ def claims_schema() -> Schema:
 def read_claims(value: object, named: str = "claim") -> tuple[Claim, ...]:
     """The claims that have a program; without one a claim is only an opinion."""
     entries = [fields.read_mapping_field(member) for member in fields.read_list_field(value)]
-    found = [
+    claims = [
         read_claim(fields.read_line_field(entry.get(named)), entry.get("proof"), entry.get("language"))
         for entry in entries
     ]
-    return tuple(claim for claim in found if claim is not None)
+    return tuple(claim for claim in claims if claim is not None)
 
 
 def read_claim(text: str, program: object, language: object) -> Claim | None:
@@ -69,11 +69,11 @@ def read_claim(text: str, program: object, language: object) -> Claim | None:
 
 def read_tagged_claims(reply: str) -> tuple[Claim, ...]:
     """The claims written as `PROVE:` with a fenced program below."""
-    found = [
+    claims = [
         read_claim(fields.read_line_field(text), program, language)
         for text, _, language, program in _TAGGED.findall(reply)
     ]
-    return tuple(claim for claim in found if claim is not None)
+    return tuple(claim for claim in claims if claim is not None)
 
 
 def _unfenced(program: str) -> str:

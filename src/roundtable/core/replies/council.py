@@ -47,7 +47,7 @@ def _read_position(block: JsonFields, expect: Expect) -> Verdict | None:
 
 
 def _reconsider_schema(expect: Expect) -> Schema:
-    cited = object_schema(
+    fact = object_schema(
         {"text": text_schema("a fact that decided your position"), "source": text_schema("the source of the fact", 160)}
     )
     return prose_first_schema(
@@ -55,7 +55,7 @@ def _reconsider_schema(expect: Expect) -> Schema:
             "stand": choice_schema("the proposal you now support", expect.choices),
             "position": text_schema(f"your answer in one line if `stand` is {NEW_PROPOSAL}, otherwise empty", 160),
             "error": text_schema("the error in your earlier answer, empty if there was none"),
-            "evidence": list_schema(cited, most=4),
+            "evidence": list_schema(fact, most=4),
             "prediction": text_schema("what can be observed, and by when, if you are right; empty if nothing can", 200),
             "confidence": score_schema(_CONFIDENCE_MEANING),
             "claims": claims_schema(),
@@ -107,11 +107,11 @@ def _read_rating_lines(reply: str, expect: Expect) -> Verdict | None:
 
 
 def _ratings_verdict(pairs: list[tuple[str, object]], expect: Expect) -> Verdict | None:
-    read = [
+    matches = [
         (fields.match_reply_choice(id, expect.choices), fields.match_reply_choice(rating, RATING_WORDS))
         for id, rating in pairs
     ]
-    ratings = {id: rating for id, rating in read if id and rating}
+    ratings = {id: rating for id, rating in matches if id and rating}
     return Verdict(ratings=ratings) if ratings else None
 
 

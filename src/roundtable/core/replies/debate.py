@@ -81,18 +81,20 @@ def _read_debate_fields(block: JsonFields, expect: Expect) -> Verdict | None:
 
 
 def _read_debate_tags(reply: str, expect: Expect) -> Verdict | None:
-    found = [
-        (each.tag, _BLANK_LINE.split(each.body, maxsplit=1)[0].strip())
-        for each in find_tagged_sections(reply, _DEBATE_TAGS)
+    statements = [
+        (section.tag, _BLANK_LINE.split(section.body, maxsplit=1)[0].strip())
+        for section in find_tagged_sections(reply, _DEBATE_TAGS)
     ]
-    found = [(tag, body) for tag, body in found if fields.has_reply_content(body)]
+    statements = [(tag, body) for tag, body in statements if fields.has_reply_content(body)]
     return _debate_verdict(
         _Statements(
-            tuple(body for tag, body in found if tag == "AGREE" and not _REFUSED_AGREEMENT.match(body)),
-            tuple(body for tag, body in found if tag in ("OBJECT", "DISAGREE")),
-            tuple(body for tag, body in found if tag == "ADD"),
-            next((fields.read_line_field(body) for tag, body in found if tag == "PREDICT"), ""),
-            SeatRequests(*(tuple(body for tag, body in found if tag == asked) for asked in ("FILE", "CHECK"))),
+            tuple(body for tag, body in statements if tag == "AGREE" and not _REFUSED_AGREEMENT.match(body)),
+            tuple(body for tag, body in statements if tag in ("OBJECT", "DISAGREE")),
+            tuple(body for tag, body in statements if tag == "ADD"),
+            next((fields.read_line_field(body) for tag, body in statements if tag == "PREDICT"), ""),
+            SeatRequests(
+                *(tuple(body for tag, body in statements if tag == wanted_tag) for wanted_tag in ("FILE", "CHECK"))
+            ),
             read_tagged_claims(reply),
         ),
         expect,
@@ -110,7 +112,7 @@ def _debate_verdict(statements: _Statements, expect: Expect) -> Verdict | None:
         return None
     return Verdict(
         stance,
-        target=next((name for words in statements.agree if (name := _named_seat(words, expect))), ""),
+        target=next((name for line in statements.agree if (name := _named_seat(line, expect))), ""),
         issues=tuple(Issue(reason, blocking=True) for reason in statements.objections),
         points=statements.additions,
         prediction=statements.prediction,

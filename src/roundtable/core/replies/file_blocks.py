@@ -109,26 +109,26 @@ def split_reply_into_blocks(text: str) -> ReplyBlocks:
     lines = [line.removesuffix("\r") for line in exact]
     blocks: list[FencedBlock] = []
     prose: list[str] = []
-    at = behind = 0
-    while at < len(lines):
-        opening = _opening_fence(lines[at])
-        if opening is None or _is_stray(lines, at, opening):
-            prose.append(lines[at])
-            at += 1
+    index = prose_start = 0
+    while index < len(lines):
+        opening = _opening_fence(lines[index])
+        if opening is None or _is_stray(lines, index, opening):
+            prose.append(lines[index])
+            index += 1
             continue
-        if echo := _repeated_fence_line(lines, at, *opening, prose):
-            del lines[echo], exact[echo]
-        end, following = _find_block_end(lines, at, opening[0])
-        own = opening[1] in _DIFF_LANGUAGES and not exact[at].endswith("\r")
-        above = prose[behind:] if _is_aside(opening[1], lines[at + 1 : end]) else prose
-        block = _build_block(exact if own else lines, at, end, opening[1], above)
+        if repeated := _repeated_fence_line(lines, index, *opening, prose):
+            del lines[repeated], exact[repeated]
+        end, following = _find_block_end(lines, index, opening[0])
+        keeps_crlf = opening[1] in _DIFF_LANGUAGES and not exact[index].endswith("\r")
+        above = prose[prose_start:] if _is_aside(opening[1], lines[index + 1 : end]) else prose
+        block = _build_block(exact if keeps_crlf else lines, index, end, opening[1], above)
         blocks += (
             _split_at_file_comments(block)
-            if _is_named_inside(block, opening[1], lines[at + 1 : end], above)
+            if _is_named_inside(block, opening[1], lines[index + 1 : end], above)
             else (block,)
         )
         prose.append("")
-        at, behind = following, len(prose)
+        index, prose_start = following, len(prose)
     return ReplyBlocks(tuple(_apply_name_blocks(_drop_names_from_sentences(blocks), lines)), tuple(prose))
 
 
@@ -161,10 +161,10 @@ def _opening_fence(line: str) -> tuple[str, str] | None:
     return match[1], match[2].strip(" \t")
 
 
-def _is_stray(lines: Sequence[str], at: int, opening: tuple[str, str]) -> bool:
+def _is_stray(lines: Sequence[str], index: int, opening: tuple[str, str]) -> bool:
     """Whether a fence is superfluous: the last line of the reply, directly after a closed block."""
-    above = next((line for line in reversed(lines[:at]) if line.strip()), "")
-    return not opening[1] and at + 1 == len(lines) and _opening_fence(above) == opening
+    above = next((line for line in reversed(lines[:index]) if line.strip()), "")
+    return not opening[1] and index + 1 == len(lines) and _opening_fence(above) == opening
 
 
 def _is_named_inside(block: FencedBlock, info: str, body: Sequence[str], prose: Sequence[str]) -> bool:
@@ -224,39 +224,39 @@ def _has_only_comments(block: FencedBlock) -> bool:
     return block.language in _LANGUAGE_ENDINGS and bool(lines) and all(line.startswith(("#", "//")) for line in lines)
 
 
-def _repeated_fence_line(lines: Sequence[str], at: int, fence: str, info: str, prose: Sequence[str]) -> int:
+def _repeated_fence_line(lines: Sequence[str], index: int, fence: str, info: str, prose: Sequence[str]) -> int:
     """The line of a repeated fence after the name of the file; 0 if there is none. No code file begins with a fence."""
     language, named = _parse_fence_info(info)
     above = named or _file_by_line_above(prose, language)
     is_code = language in _LANGUAGE_ENDINGS and (
         above is None or above.path.rpartition(".")[2] in _LANGUAGE_ENDINGS[language]
     )
-    if is_code and at + 1 < len(lines) and _opening_fence(lines[at + 1]) == (fence, language):
-        return at + 1
+    if is_code and index + 1 < len(lines) and _opening_fence(lines[index + 1]) == (fence, language):
+        return index + 1
     if named is None:
-        if at + 1 == len(lines) or above or not _file_by_lone_name(lines[at + 1], language):
+        if index + 1 == len(lines) or above or not _file_by_lone_name(lines[index + 1], language):
             return 0
-        at += 1
-    again = _opening_fence(lines[at + 1]) if at + 1 < len(lines) else None
-    return at + 1 if language and again == (fence, language) else 0
+        index += 1
+    repeated = _opening_fence(lines[index + 1]) if index + 1 < len(lines) else None
+    return index + 1 if language and repeated == (fence, language) else 0
 
 
 def _apply_name_blocks(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> Iterator[FencedBlock]:
     """The blocks, with a block that holds only a name used as the name of the next."""
-    told: FencedBlock | None = None
+    name_block: FencedBlock | None = None
     for block in blocks:
-        if told and told.named:
-            between = any(map(str.strip, lines[told.line + 3 : block.line]))
-            if block.named or block.language != told.language or between or not block.text.strip():
-                raise _name_only_error(told.named)
-            block = msgspec.structs.replace(block, named=told.named)
-            told = None
+        if name_block and name_block.named:
+            has_text_between = any(map(str.strip, lines[name_block.line + 3 : block.line]))
+            if block.named or block.language != name_block.language or has_text_between or not block.text.strip():
+                raise _name_only_error(name_block.named)
+            block = msgspec.structs.replace(block, named=name_block.named)
+            name_block = None
         elif block.named is None and (named := _file_by_lone_name(block.text.removesuffix("\n"), block.language)):
-            told = msgspec.structs.replace(block, named=named)
+            name_block = msgspec.structs.replace(block, named=named)
             continue
         yield block
-    if told and told.named:
-        raise _name_only_error(told.named)
+    if name_block and name_block.named:
+        raise _name_only_error(name_block.named)
 
 
 def _name_only_error(named: NamedFile) -> UnreadableReply:
@@ -274,10 +274,10 @@ def _find_block_end(lines: Sequence[str], start: int, fence: str) -> tuple[int, 
     for deeper in (0, 3):
         if closing := _find_closing_fence(lines, start, fence, lines[start].index(fence) + deeper):
             return closing, closing + 1
-    for at in range(start + 1, len(lines)):
-        mark = _opening_fence(lines[at])
+    for index in range(start + 1, len(lines)):
+        mark = _opening_fence(lines[index])
         if mark is not None and mark[0] == fence and _parse_fence_info(mark[1])[1] is not None:
-            return at, at
+            return index, index
     raise UnreadableReply(
         "A fenced block is not closed. Close every block. Use four backticks around a file that contains ```."
     )
@@ -286,16 +286,16 @@ def _find_block_end(lines: Sequence[str], start: int, fence: str) -> tuple[int, 
 def _find_closing_fence(lines: Sequence[str], start: int, fence: str, deepest: int) -> int:
     """The line that closes a fence at most this deep; 0 if there is none before the next file."""
     inner = 0
-    for at in range(start + 1, len(lines)):
-        mark = _opening_fence(lines[at])
-        if mark is None or not mark[0].startswith(fence) or lines[at].index(mark[0]) > deepest:
+    for index in range(start + 1, len(lines)):
+        mark = _opening_fence(lines[index])
+        if mark is None or not mark[0].startswith(fence) or lines[index].index(mark[0]) > deepest:
             continue
         if mark[1]:
             inner += 1
         elif inner:
             inner -= 1
         else:
-            return at
+            return index
     return 0
 
 
@@ -312,13 +312,13 @@ def _build_block(lines: Sequence[str], start: int, end: int, info: str, prose: S
     if body and (first := _file_by_name_line(body, language, named)):
         named, body = named or first, body[1:]
     by_sentence = named is None and language not in NON_FILE_LANGUAGES
-    if by_sentence and (said := _file_by_sentence(_line_above(prose), language)):
-        named = msgspec.structs.replace(said, asked_by=_asked_by(_line_above(prose)))
+    if by_sentence and (mentioned := _file_by_sentence(_line_above(prose), language)):
+        named = msgspec.structs.replace(mentioned, asked_by=_asked_by(_line_above(prose)))
     text = "".join(f"{line}\n" for line in body)
-    in_talk = (
+    is_only_mentioned = (
         by_sentence and named is not None and not (_FILE_INTRODUCTION.match(_line_above(prose)) or _has_edits(body))
     )
-    return FencedBlock(language, named, text, start, in_talk)
+    return FencedBlock(language, named, text, start, is_only_mentioned)
 
 
 def _file_by_name_line(body: Sequence[str], language: str, named: NamedFile | None) -> NamedFile | None:
@@ -338,20 +338,20 @@ def _parse_fence_info(info: str) -> tuple[str, NamedFile | None]:
     A path after its key is accepted as it is; whether it may be written is decided elsewhere.
     """
     info = re.sub(r"[{}]|(?<=[{ ])\.(?=\w+\b(?![/.]))", " ", info) if info.startswith("{") else info
-    keyed = {match[1].lower(): match for match in _KEYED.finditer(info)}
-    asked_by = _key_value(keyed.pop("for")) if "for" in keyed else ""
+    fields = {match[1].lower(): match for match in _KEYED.finditer(info)}
+    asked_by = _key_value(fields.pop("for")) if "for" in fields else ""
     plain = _NAME_SUFFIX.sub("", _KEYED.sub(" ", info))
-    if joined := _JOINED.match(plain):
-        plain = f"{joined[1]} {plain[joined.end() :]}"
+    if prefix := _JOINED.match(plain):
+        plain = f"{prefix[1]} {plain[prefix.end() :]}"
     words = plain.split()
     language = words[0].lower() if words else ""
-    if final := next((keyed[key] for key in _PATH_KEYS if key in keyed), None):
-        _reject_ambiguous_path(_NAME_SUFFIX.sub("", _KEYED.sub(" ", info[final.end() :])).split(), info)
-        return language, msgspec.structs.replace(_split_symbol(_key_value(final)), asked_by=asked_by)
-    for words_of_it in (*map(_key_value, keyed.values()), *words):
-        if named := parse_file_name(words_of_it):
-            _reject_ambiguous_path([word for word in words[1:] if word != words_of_it], info)
-            language = "" if language == words_of_it.lower() else language
+    if path_field := next((fields[key] for key in _PATH_KEYS if key in fields), None):
+        _reject_ambiguous_path(_NAME_SUFFIX.sub("", _KEYED.sub(" ", info[path_field.end() :])).split(), info)
+        return language, msgspec.structs.replace(_split_symbol(_key_value(path_field)), asked_by=asked_by)
+    for value in (*map(_key_value, fields.values()), *words):
+        if named := parse_file_name(value):
+            _reject_ambiguous_path([word for word in words[1:] if word != value], info)
+            language = "" if language == value.lower() else language
             return language, msgspec.structs.replace(named, asked_by=asked_by)
     return language, None
 
@@ -360,9 +360,9 @@ def _key_value(keyed: re.Match[str]) -> str:
     return keyed[2].strip("\"'`") if keyed[2][0] in "\"'`" else keyed[2].rstrip(":,;")
 
 
-def _reject_ambiguous_path(beside: Sequence[str], info: str) -> None:
+def _reject_ambiguous_path(other_words: Sequence[str], info: str) -> None:
     """Raise if other words could be part of the name."""
-    if not all(map(_NAME_COMPANION.fullmatch, beside)):
+    if not all(map(_NAME_COMPANION.fullmatch, other_words)):
         raise UnreadableReply(
             f"It is unclear which file the block after {info[:80]!r} is for. "
             'Quote a path that contains a space, as in path="my notes.txt".'
@@ -417,11 +417,11 @@ def _file_by_description(words: str) -> NamedFile | None:
 def _file_by_sentence(line: str, language: str) -> NamedFile | None:
     """The only file that a sentence highlights; for code it must have a known ending."""
     is_file = is_known_path_in_reply if language in _LANGUAGE_ENDINGS else is_path_in_reply
-    spans = (parse_file_name(words) for span in _SPANS for words in span.findall(line))
-    found = {
+    spans = (parse_file_name(span_text) for span in _SPANS for span_text in span.findall(line))
+    files = {
         file.path: file for file in spans if file and is_file(file.path) and not _is_heading_with_slash(line, file.path)
     }
-    return next(iter(found.values())) if len(found) == 1 else None
+    return next(iter(files.values())) if len(files) == 1 else None
 
 
 def is_path_in_reply(path: str) -> bool:

@@ -96,15 +96,15 @@ def parse_file_changes(text: str, producer: str = "", asked_by: str = "", scope:
 
 def _operations(text: str) -> list[Operation]:
     diff = text.lstrip()
-    found = parse_git_diff_reply(diff) if diff.startswith("diff --git ") else list(_operations_in_reply(text))
-    if not found:
+    operations = parse_git_diff_reply(diff) if diff.startswith("diff --git ") else list(_operations_in_reply(text))
+    if not operations:
         raise UnreadableReply("No block in the reply names the file it is for.")
-    for operation in found:
+    for operation in operations:
         if operation.path.startswith(_EXAMPLE_FOLDER):
             raise UnreadableReply(
                 f"{operation.path} is the placeholder path of the example. Use the real path of the file."
             )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(operations))
 
 
 def _operations_in_reply(text: str) -> Iterator[Operation]:
@@ -112,26 +112,26 @@ def _operations_in_reply(text: str) -> Iterator[Operation]:
     if any(_EDIT_MARK_LINE.match(line) for line in reply.prose):
         raise UnreadableReply("A search-and-replace edit is outside a fenced block. Put each one into a fenced block.")
     loose = "\n".join(reply.prose)
-    if at := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
-        yield from parse_git_diff_reply(loose[at.start() :].rstrip("\n") + "\n")
+    if diff_start := re.search(r"^(?:diff --git |--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ )", loose, re.M):
+        yield from parse_git_diff_reply(loose[diff_start.start() :].rstrip("\n") + "\n")
     for line in unquoted_reply_lines(reply.prose):
         yield from _operations_on_line(line)
-    nameless = [block for block in reply.blocks if block.named is None and not _names_its_files(block)]
+    unnamed = [block for block in reply.blocks if block.named is None and not _names_its_files(block)]
     for block in reply.blocks:
-        if block not in nameless:
+        if block not in unnamed:
             yield from _operations_in_block(block)
-    prose = any(block.named and block.named.path.lower().endswith(_MARKDOWN_FILES) for block in reply.blocks)
-    if prose and any(not block.language for block in nameless):
+    has_markdown_file = any(
+        block.named and block.named.path.lower().endswith(_MARKDOWN_FILES) for block in reply.blocks
+    )
+    if has_markdown_file and any(not block.language for block in unnamed):
         raise UnreadableReply(
             "It is unclear where a file that contains ``` ends. Use four backticks around such a file."
         )
     code = [
-        block
-        for block in nameless
-        if block.language not in NON_FILE_LANGUAGES and (block.language or block.by_sentence)
+        block for block in unnamed if block.language not in NON_FILE_LANGUAGES and (block.language or block.by_sentence)
     ]
     if any(block.text.strip() or block.by_sentence for block in code) or (
-        nameless and len(nameless) == len(reply.blocks)
+        unnamed and len(unnamed) == len(reply.blocks)
     ):
         raise UnreadableReply(
             "A block does not name the file it is for. Write the file's path on the line above the block."
@@ -215,8 +215,8 @@ def _read_edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
             parts.append([])
         else:
             old, new = parts
-            known = set(old)
-            _reject_elisions("\n".join(line for line in new if line not in known), path)
+            old_lines = set(old)
+            _reject_elisions("\n".join(line for line in new if line not in old_lines), path)
             yield EditBlock("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
             parts = []
     if parts:
@@ -260,11 +260,11 @@ def _has_only_file_names(reply: str) -> bool:
 def _name_only_block(reply: str, path: str) -> str:
     """The reply with the path above its only possible block, if no block is named."""
     try:
-        taken = split_reply_into_blocks(reply)
+        parts = split_reply_into_blocks(reply)
     except UnreadableReply:
         return reply
-    blocks = [block for block in taken.blocks if block.language not in NON_FILE_LANGUAGES and block.text.strip()]
-    if len(blocks) != 1 or any(block.named or _names_its_files(block) for block in taken.blocks):
+    blocks = [block for block in parts.blocks if block.language not in NON_FILE_LANGUAGES and block.text.strip()]
+    if len(blocks) != 1 or any(block.named or _names_its_files(block) for block in parts.blocks):
         return reply
     lines = reply.replace("\r\n", "\n").split("\n")
     return "\n".join((*lines[: blocks[0].line], path, *lines[blocks[0].line :]))
@@ -314,11 +314,15 @@ def _is_elision_line(line: str, path: str = "") -> bool:
     if path.lower().endswith(_SPREAD_FILES) and not opening[0].strip(" \t([") and _SPREAD.match(inner):
         return False
     if dots := _DOTS.match(inner):
-        rest = inner[dots.end() :]
-        if rest.startswith(("#", "//")):
-            return _AFTER_CODE.fullmatch(rest.lstrip("#/ \t")) is not None
-        bare = rest.strip(", \t") == ""
-        return remark or path.lower().endswith(_FILES_WITHOUT_DOTS) if bare else _AFTER_DOTS.fullmatch(rest) is not None
+        remainder = inner[dots.end() :]
+        if remainder.startswith(("#", "//")):
+            return _AFTER_CODE.fullmatch(remainder.lstrip("#/ \t")) is not None
+        ends_there = remainder.strip(", \t") == ""
+        return (
+            remark or path.lower().endswith(_FILES_WITHOUT_DOTS)
+            if ends_there
+            else _AFTER_DOTS.fullmatch(remainder) is not None
+        )
     return remark and _ELISION_WORDS.fullmatch(inner) is not None
 
 

@@ -47,62 +47,62 @@ def parse_git_diff_reply(diff: str, path: str = "", asked_by: str = "") -> list[
     lines = diff.split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    found: list[Operation] = []
-    at = 0
-    while at < len(lines):
-        head, at = _read_head(lines, at, path)
-        blocks, at = _read_hunks(lines, at)
-        found.extend(_file_operations(head, blocks, asked_by))
-    return found
+    operations: list[Operation] = []
+    index = 0
+    while index < len(lines):
+        head, index = _read_head(lines, index, path)
+        blocks, index = _read_hunks(lines, index)
+        operations.extend(_file_operations(head, blocks, asked_by))
+    return operations
 
 
-def _read_head(lines: list[str], at: int, path: str) -> tuple[_Head, int]:
+def _read_head(lines: list[str], index: int, path: str) -> tuple[_Head, int]:
     """The header at a line, and the line where its hunks begin."""
-    seen: dict[str, str] = {}
-    while at < len(lines) and not lines[at].startswith("@@ "):
-        line = lines[at]
-        if line.startswith("diff --git ") and seen:
+    fields: dict[str, str] = {}
+    while index < len(lines) and not lines[index].startswith("@@ "):
+        line = lines[index]
+        if line.startswith("diff --git ") and fields:
             break
-        if line.startswith("--- ") and "---" in seen:
+        if line.startswith("--- ") and "---" in fields:
             break
-        _note_header_line(line, seen)
-        at += 1
-    if not seen:
+        _note_header_line(line, fields)
+        index += 1
+    if not fields:
         if not path:
             raise UnreadableReply("A diff does not name the file it changes.")
-        return _Head(path, path), at
-    old, new = _file_names(seen)
-    mode = seen.get("new mode", seen.get("new file mode", ""))
-    modes = (*(seen.get(key, "") for key in _MODE_KEYS), seen.get("index", "").partition(" ")[2])
+        return _Head(path, path), index
+    old, new = _file_names(fields)
+    mode = fields.get("new mode", fields.get("new file mode", ""))
+    modes = (*(fields.get(key, "") for key in _MODE_KEYS), fields.get("index", "").partition(" ")[2])
     if any(mode and mode not in _PLAIN_FILE_MODES for mode in modes):
         raise UnreadableReply(
             f"The diff turns {new or old} into a symbolic link or special file; only regular files are supported."
         )
-    created = "new file mode" in seen or seen.get("---") == _NO_FILE
-    deleted = "deleted file mode" in seen or seen.get("+++") == _NO_FILE
-    return _Head(old, new, created, deleted, "copy to" in seen, mode), at
+    created = "new file mode" in fields or fields.get("---") == _NO_FILE
+    deleted = "deleted file mode" in fields or fields.get("+++") == _NO_FILE
+    return _Head(old, new, created, deleted, "copy to" in fields, mode), index
 
 
-def _note_header_line(line: str, seen: dict[str, str]) -> None:
+def _note_header_line(line: str, fields: dict[str, str]) -> None:
     if line.startswith(("GIT binary patch", "Binary files ")):
         raise UnreadableReply("The diff changes a binary file; only text files are supported.")
     for key in _HEADER_KEYS:
         if line.startswith(f"{key} "):
-            seen[key] = line[len(key) + 1 :]
+            fields[key] = line[len(key) + 1 :]
             return
     if line.strip():
         raise UnreadableReply(f"The diff has an unexpected line outside a hunk: {line[:80]!r}.")
 
 
-def _file_names(seen: dict[str, str]) -> tuple[str, str]:
+def _file_names(fields: dict[str, str]) -> tuple[str, str]:
     """The old and the new name of the file."""
-    for one, other in (("rename from", "rename to"), ("copy from", "copy to")):
-        if one in seen and other in seen:
-            return _unquote_name(seen[one]), _unquote_name(seen[other])
-    if "---" in seen and "+++" in seen:
-        old, new = (strip_git_prefix(_unquote_name(seen[key].partition("\t")[0])) for key in ("---", "+++"))
+    for old_key, new_key in (("rename from", "rename to"), ("copy from", "copy to")):
+        if old_key in fields and new_key in fields:
+            return _unquote_name(fields[old_key]), _unquote_name(fields[new_key])
+    if "---" in fields and "+++" in fields:
+        old, new = (strip_git_prefix(_unquote_name(fields[key].partition("\t")[0])) for key in ("---", "+++"))
         return (new, new) if old == _NO_FILE else (old, old) if new == _NO_FILE else (old, new)
-    return _split_equal_names(seen.get("diff --git", ""))
+    return _split_equal_names(fields.get("diff --git", ""))
 
 
 def _split_equal_names(pair: str) -> tuple[str, str]:
@@ -119,67 +119,67 @@ def _unquote_name(name: str) -> str:
     if not (len(name) > 1 and name[0] == name[-1] == '"'):
         return name
     raw = bytearray()
-    at = 1
-    while at < len(name) - 1:
-        match = _QUOTED.match(name, at)
+    index = 1
+    while index < len(name) - 1:
+        match = _QUOTED.match(name, index)
         if match is None:
-            raw += name[at].encode()
-            at += 1
+            raw += name[index].encode()
+            index += 1
         elif match[1].isdigit():
             raw.append(int(match[1], 8) & 255)
-            at = match.end()
+            index = match.end()
         elif match[1] in _ESCAPES:
             raw.append(_ESCAPES[match[1]])
-            at = match.end()
+            index = match.end()
         else:
             raise UnreadableReply(f"The diff has an invalid file name: {name[:80]}.")
     return raw.decode(errors="replace")
 
 
-def _read_hunks(lines: list[str], at: int) -> tuple[list[EditBlock], int]:
+def _read_hunks(lines: list[str], index: int) -> tuple[list[EditBlock], int]:
     """The hunks from a line on, and the line where they end."""
-    found: list[EditBlock] = []
-    while at < len(lines) and (match := _HUNK.match(lines[at])):
+    blocks: list[EditBlock] = []
+    while index < len(lines) and (match := _HUNK.match(lines[index])):
         first, counts = int(match[1]), (int(match[2] or 1), int(match[3] or 1))
-        block, at = _read_hunk(lines, at + 1, first, counts)
-        found.append(block)
-    if at < len(lines) and lines[at].startswith("@@ "):
-        raise UnreadableReply(f"A hunk of the diff has no line numbers: {lines[at][:80]!r}.")
-    while at < len(lines) and not lines[at].strip():
-        at += 1
-    return found, at
+        block, index = _read_hunk(lines, index + 1, first, counts)
+        blocks.append(block)
+    if index < len(lines) and lines[index].startswith("@@ "):
+        raise UnreadableReply(f"A hunk of the diff has no line numbers: {lines[index][:80]!r}.")
+    while index < len(lines) and not lines[index].strip():
+        index += 1
+    return blocks, index
 
 
-def _read_hunk(lines: list[str], at: int, first: int, counts: tuple[int, int]) -> tuple[EditBlock, int]:
+def _read_hunk(lines: list[str], index: int, first: int, counts: tuple[int, int]) -> tuple[EditBlock, int]:
     """One hunk with exactly the number of lines its header states."""
     old: list[str] = []
     new: list[str] = []
-    while at < len(lines) and (len(old) < counts[0] or len(new) < counts[1]):
-        at = _read_hunk_line(lines, at, old, new)
+    while index < len(lines) and (len(old) < counts[0] or len(new) < counts[1]):
+        index = _read_hunk_line(lines, index, old, new)
     if (len(old), len(new)) != counts:
         raise UnreadableReply("A hunk of the diff has a different number of lines than its header states.")
-    if at < len(lines) and lines[at].startswith(_NO_NEWLINE):
-        at = _read_hunk_line(lines, at, old, new)
-    return EditBlock("".join(old), "".join(new), first), at
+    if index < len(lines) and lines[index].startswith(_NO_NEWLINE):
+        index = _read_hunk_line(lines, index, old, new)
+    return EditBlock("".join(old), "".join(new), first), index
 
 
-def _read_hunk_line(lines: list[str], at: int, old: list[str], new: list[str]) -> int:
+def _read_hunk_line(lines: list[str], index: int, old: list[str], new: list[str]) -> int:
     """Read one line of a hunk."""
-    mark, rest = lines[at][:1], lines[at][1:]
+    mark, content = lines[index][:1], lines[index][1:]
     if mark == _NO_NEWLINE:
-        _remove_final_newline(lines[at - 1][:1], old, new)
+        _remove_final_newline(lines[index - 1][:1], old, new)
     elif mark in (" ", ""):  # editors and models drop the space of an empty line
-        old.append(f"{rest}\n")
-        new.append(f"{rest}\n")
+        old.append(f"{content}\n")
+        new.append(f"{content}\n")
     elif mark == "-":
-        old.append(f"{rest}\n")
+        old.append(f"{content}\n")
     elif mark == "+":
-        new.append(f"{rest}\n")
+        new.append(f"{content}\n")
     else:
         raise UnreadableReply(
-            f"A line in a hunk of the diff does not start with a space, `-` or `+`: {lines[at][:80]!r}."
+            f"A line in a hunk of the diff does not start with a space, `-` or `+`: {lines[index][:80]!r}."
         )
-    return at + 1
+    return index + 1
 
 
 def _remove_final_newline(mark: str, old: list[str], new: list[str]) -> None:
@@ -194,8 +194,8 @@ def _file_operations(head: _Head, blocks: list[EditBlock], asked_by: str) -> Ite
             f"The diff copies {head.old}. Copies are not supported; send the complete new file instead."
         )
     if head.deleted:
-        gone = "".join(block.search for block in blocks)
-        yield DeleteFile(head.old, compute_digest(gone.encode()) if blocks else "", asked_by)
+        deleted_text = "".join(block.search for block in blocks)
+        yield DeleteFile(head.old, compute_digest(deleted_text.encode()) if blocks else "", asked_by)
         return
     executable = head.mode == _EXECUTABLE
     if head.created:

@@ -78,20 +78,22 @@ def _build_judge_codec(
         return ruled(fields.match_reply_choice(block["ruling"], _RULINGS), block, expect)
 
     def read_tags(reply: str, expect: Expect) -> Verdict | None:
-        found = [section for section in find_tagged_sections(reply, _RULINGS) if fields.has_reply_content(section.body)]
-        if not found:
+        sections = [
+            section for section in find_tagged_sections(reply, _RULINGS) if fields.has_reply_content(section.body)
+        ]
+        if not sections:
             return None
-        body = found[-1].body
+        body = sections[-1].body
         return ruled(
-            found[-1].tag,
+            sections[-1].tag,
             {"summary": body, "options": list(split_reply_list_items(body)), **_split_by_labels(body, labels)},
             expect,
         )
 
     def ruled(ruling: str, parts: RulingParts, expect: Expect) -> Verdict | None:
         if ruling == "CONSENSUS":
-            filled = fill(parts, expect)
-            return msgspec.structs.replace(filled, stance=Stance.SUPPORT) if filled else None
+            verdict = fill(parts, expect)
+            return msgspec.structs.replace(verdict, stance=Stance.SUPPORT) if verdict else None
         options = fields.read_text_list_field(parts.get("options"))
         summary = fields.read_text_field(parts.get("summary"))
         return Verdict(Stance.AMEND, summary=summary, options=options) if ruling and (options or summary) else None
@@ -127,9 +129,9 @@ def _split_by_labels(body: str, labels: Sequence[str]) -> RulingParts:
         rf"(?:(?:{LINE_START}|[.;][ \t]*)(?i:({names}))|(?<=\s)[*_]*({names}))[ \t*_]*[:=：][ \t]*[*_]*", re.MULTILINE
     )
     return {
-        (match[1] or match[2]).lower().replace(" ", "_"): said.strip("*_ ")
-        for match, said in split_reply_by_label(body, pattern)
-        if not fields.is_unfilled_placeholder(said)
+        (match[1] or match[2]).lower().replace(" ", "_"): text.strip("*_ ")
+        for match, text in split_reply_by_label(body, pattern)
+        if not fields.is_unfilled_placeholder(text)
     }
 
 

@@ -31,13 +31,13 @@ class ProseStream:
 
 
 def _listen_to_field(field: str) -> Generator[str, str, None]:
-    depth, key, after_colon, said = 0, "", False, ""
+    depth, key, after_colon, prose = 0, "", False, ""
     while True:
-        char = yield said
-        said = ""
+        char = yield prose
+        prose = ""
         if char == '"' and depth:
             is_value = depth > 1 or after_colon
-            text, said = yield from _string(aloud=depth == 1 and is_value and key == field)
+            text, prose = yield from _string(aloud=depth == 1 and is_value and key == field)
             key = key if is_value else text
         elif char == "{" or (char == "[" and depth):
             depth += 1
@@ -49,22 +49,22 @@ def _listen_to_field(field: str) -> Generator[str, str, None]:
 
 def _string(*, aloud: bool) -> Generator[str, str, tuple[str, str]]:
     """Read a string; return it and the part that could not be shown before its closing quote."""
-    text, said, high = "", "", 0
-    while (char := (yield said if aloud else "")) != '"':
+    text, prose, high = "", "", 0
+    while (char := (yield prose if aloud else "")) != '"':
         decoded = (yield from _escape()) if char == "\\" else char
         point = ord(decoded)
         if high and 0xDC00 <= point < 0xE000:
-            said, high = chr(0x10000 + ((high & 0x3FF) << 10) + (point & 0x3FF)), 0
+            prose, high = chr(0x10000 + ((high & 0x3FF) << 10) + (point & 0x3FF)), 0
         else:
             # A lone surrogate cannot be encoded.
-            said, high = _REPLACEMENT if high else "", 0
+            prose, high = _REPLACEMENT if high else "", 0
             if 0xD800 <= point < 0xDC00:
                 high = point
             else:
-                said += _REPLACEMENT if 0xDC00 <= point < 0xE000 else decoded
-        text += said
-    rest = _REPLACEMENT if high else ""
-    return text + rest, rest if aloud else ""
+                prose += _REPLACEMENT if 0xDC00 <= point < 0xE000 else decoded
+        text += prose
+    remainder = _REPLACEMENT if high else ""
+    return text + remainder, remainder if aloud else ""
 
 
 def _escape() -> Generator[str, str, str]:
@@ -92,20 +92,20 @@ def strip_thoughts(reply: str) -> str:
 
     Some models only write the closing tag.
     """
-    said: list[str] = []
-    at = _answer_start(reply)
-    while (mark := _THOUGHT_OR_FENCE.search(reply, at)) and mark[1]:
-        said.append(reply[at : mark.start()])
+    parts: list[str] = []
+    position = _answer_start(reply)
+    while (mark := _THOUGHT_OR_FENCE.search(reply, position)) and mark[1]:
+        parts.append(reply[position : mark.start()])
         closing = _CLOSING.search(reply, mark.end())
-        at = closing.end() if closing else len(reply)
-    return "".join((*said, reply[at:]))
+        position = closing.end() if closing else len(reply)
+    return "".join((*parts, reply[position:]))
 
 
 def _answer_start(reply: str) -> int:
     """The start of the answer if thoughts end without having been opened."""
-    shown = mask_reply_quotations(reply)
-    end = _OPENED_BEFORE.search(shown)
-    return end.end() if end and not _OPENING.search(shown, 0, end.start()) else 0
+    unquoted = mask_reply_quotations(reply)
+    end = _OPENED_BEFORE.search(unquoted)
+    return end.end() if end and not _OPENING.search(unquoted, 0, end.start()) else 0
 
 
 def _read(reply: str, expect: Expect) -> ReadReply:

@@ -33,10 +33,10 @@ def _findings_schema(expect: Expect) -> Schema:
 
 def _read_findings(block: JsonFields, expect: Expect) -> Verdict:
     entries = [_read_entry(member) for member in fields.read_list_field(block["findings"])]
-    found = [(issue, entry) for entry in entries if (issue := _read_finding(entry)) is not None]
-    proofs = [read_claim(issue.text, entry.get("proof"), entry.get("language")) for issue, entry in found]
+    findings = [(issue, entry) for entry in entries if (issue := _read_finding(entry)) is not None]
+    proofs = [read_claim(issue.text, entry.get("proof"), entry.get("language")) for issue, entry in findings]
     return Verdict(
-        issues=tuple(issue for issue, _ in found),
+        issues=tuple(issue for issue, _ in findings),
         claims=tuple(proof for proof in proofs if proof is not None),
     )
 
@@ -51,8 +51,8 @@ def _read_finding(entry: JsonFields) -> Issue | None:
 
     An entry without text is an error: a lost finding would be a false approval.
     """
-    given = [entry[name] for name in _PROBLEM_KEYS if name in entry]
-    text = next((words for value in given if (words := fields.read_line_field(value))), "")
+    values = [entry[name] for name in _PROBLEM_KEYS if name in entry]
+    text = next((line for value in values if (line := fields.read_line_field(value))), "")
     if not text:
         raise UnreadableReply(
             "A finding has no description. Describe the problem in its field `wrong`, or send an empty list."
@@ -65,7 +65,7 @@ def _read_finding(entry: JsonFields) -> Issue | None:
 
 def _read_location(entry: JsonFields) -> str:
     """The location as `path:line`; some models write the line in its own field."""
-    place = next((words for name in _LOCATION_KEYS if (words := fields.read_line_field(entry.get(name)))), "")
+    place = next((text for name in _LOCATION_KEYS if (text := fields.read_line_field(entry.get(name)))), "")
     line = entry.get("line")
     number = line if isinstance(line, int) else fields.read_line_field(line)
     return f"{place}:{number}" if place and number and ":" not in place else place
@@ -83,17 +83,17 @@ def _proofs_schema(expect: Expect) -> Schema:
 
 def _read_proofs(block: JsonFields, expect: Expect) -> Verdict:
     """The programs for listed findings; an error if programs were sent only for other findings."""
-    given = read_claims(block["proofs"], named="finding")
-    known = [
-        msgspec.structs.replace(claim, text=fields.match_reply_choice(claim.text, expect.choices)) for claim in given
+    claims = read_claims(block["proofs"], named="finding")
+    matched = [
+        msgspec.structs.replace(claim, text=fields.match_reply_choice(claim.text, expect.choices)) for claim in claims
     ]
-    found = tuple(claim for claim in known if claim.text)
-    if not found and any(map(_offers_proof, fields.read_list_field(block["proofs"]))):
+    listed = tuple(claim for claim in matched if claim.text)
+    if not listed and any(map(_offers_proof, fields.read_list_field(block["proofs"]))):
         raise UnreadableReply(
             "None of your proofs has a listed finding in `finding` and a complete program in `proof`. "
             f"The list: {', '.join(expect.choices)}."
         )
-    return Verdict(claims=found)
+    return Verdict(claims=listed)
 
 
 def _offers_proof(member: object) -> bool:

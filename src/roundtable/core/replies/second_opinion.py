@@ -38,12 +38,12 @@ def _schema(expect: Expect) -> Schema:
 
 
 def _read(block: JsonFields, expect: Expect) -> Verdict | None:
-    recommended = fields.match_reply_choice(block["recommendation"], expect.choices)
-    if not recommended:
+    recommendation = fields.match_reply_choice(block["recommendation"], expect.choices)
+    if not recommendation:
         return None
-    said = fields.match_reply_choice(block.get("stance"), (*_STANCES,))
+    stance = fields.match_reply_choice(block.get("stance"), (*_STANCES,))
     return Verdict(
-        _STANCES.get(said, Stance.UNKNOWN), position=recommended, issues=fields.read_issues_field(block["risks"])
+        _STANCES.get(stance, Stance.UNKNOWN), position=recommendation, issues=fields.read_issues_field(block["risks"])
     )
 
 

@@ -41,8 +41,8 @@ def build_structured_codec(
         """Tags come first where they were asked for: a block beside them may be quoted from a file."""
         block = find_last_json_object(reply, keys)
         if block is not None and tags and read_tags is not None:
-            beside = remove_reply_json_block(reply, block)
-            verdict = read_tags(beside, expect) if find_tagged_sections(beside, tags, bare=True) else None
+            prose = remove_reply_json_block(reply, block)
+            verdict = read_tags(prose, expect) if find_tagged_sections(prose, tags, bare=True) else None
             if verdict is not None and verdict.counts:
                 return ReadReply(reply.strip(), verdict)
         return read(reply, expect)
@@ -51,14 +51,14 @@ def build_structured_codec(
         block = find_last_json_object(reply, keys)
         if block is not None:
             try:
-                verdict, why = _read_verdict(block, expect, read_fields), ""
+                verdict, problem = _read_verdict(block, expect, read_fields), ""
             except UnreadableReply as unreadable:
-                verdict, why = FAILED_VERDICT, unreadable.message
-            return ReadReply(_displayed_prose(reply, block) or verdict.position or reply.strip(), verdict, why)
+                verdict, problem = FAILED_VERDICT, unreadable.message
+            return ReadReply(_displayed_prose(reply, block) or verdict.position or reply.strip(), verdict, problem)
         if read_tags is not None:
             return ReadReply(reply.strip(), read_tags(reply, expect) or FAILED_VERDICT)
-        started = find_last_json_object(reply, (ANSWER_FIELD,))
-        return ReadReply((_displayed_prose(reply, started) if started else "") or reply.strip(), FAILED_VERDICT)
+        unfinished = find_last_json_object(reply, (ANSWER_FIELD,))
+        return ReadReply((_displayed_prose(reply, unfinished) if unfinished else "") or reply.strip(), FAILED_VERDICT)
 
     def text_format(expect: Expect) -> str:
         return tag_format(expect) if tag_format else render_block_instructions(schema(expect))

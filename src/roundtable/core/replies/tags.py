@@ -35,12 +35,12 @@ def mask_reply_quotations(text: str) -> str:
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)
-        hidden = bool(fence or mark or _QUOTE.match(line))
+        is_quoted = bool(fence or mark or _QUOTE.match(line))
         if fence:
             fence = "" if mark and mark[1].startswith(fence) and not line[mark.end() :].strip() else fence
         elif mark:
             fence = mark[1]
-        lines.append(" " * len(line) if hidden else line)
+        lines.append(" " * len(line) if is_quoted else line)
     return "\n".join(lines)
 
 
@@ -58,9 +58,9 @@ def find_tagged_sections(text: str, tags: Sequence[str], *, bare: bool = False) 
 
 def split_reply_by_label(text: str, label: re.Pattern[str]) -> list[tuple[re.Match[str], str]]:
     """Each unquoted label with the text up to the next one."""
-    found = list(label.finditer(mask_reply_quotations(text)))
-    ends = [*(match.start() for match in found), len(text)][1:]
-    return [(match, text[match.end() : end].strip()) for match, end in zip(found, ends, strict=True)]
+    labels = list(label.finditer(mask_reply_quotations(text)))
+    ends = [*(match.start() for match in labels), len(text)][1:]
+    return [(match, text[match.end() : end].strip()) for match, end in zip(labels, ends, strict=True)]
 
 
 def split_reply_list_items(body: str) -> tuple[str, ...]:
@@ -73,11 +73,13 @@ def split_reply_list_items(body: str) -> tuple[str, ...]:
 def find_last_json_object(text: str, keys: Sequence[str]) -> FoundObject | None:
     """The last complete object with all keys, or else the last truncated one."""
     matches = [
-        found
-        for found in find_json_objects(text)
-        if found.value.keys() >= set(keys) and not _is_quoted(text, found.start)
+        candidate
+        for candidate in find_json_objects(text)
+        if candidate.value.keys() >= set(keys) and not _is_quoted(text, candidate.start)
     ]
-    return next((found for found in reversed(matches) if not found.truncated), matches[-1] if matches else None)
+    return next(
+        (candidate for candidate in reversed(matches) if not candidate.truncated), matches[-1] if matches else None
+    )
 
 
 def remove_reply_json_block(text: str, block: FoundObject) -> str:
@@ -90,8 +92,8 @@ def remove_reply_json_block(text: str, block: FoundObject) -> str:
     return "\n\n".join(part for part in (before.strip(), after.strip()) if part)
 
 
-def _is_quoted(text: str, at: int) -> bool:
-    return bool(_QUOTE.match(text, text.rfind("\n", 0, at) + 1, at))
+def _is_quoted(text: str, position: int) -> bool:
+    return bool(_QUOTE.match(text, text.rfind("\n", 0, position) + 1, position))
 
 
 def _drop_unpaired_emphasis(body: str) -> str:

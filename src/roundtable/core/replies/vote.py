@@ -31,12 +31,12 @@ def _read_ranking(block: JsonFields, expect: Expect) -> Verdict | None:
 
 
 def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
-    found = find_tagged_sections(reply, _RANKING)
-    if found:
-        lines = [line for line in found[-1].body.split("\n") if line.strip()]
+    sections = find_tagged_sections(reply, _RANKING)
+    if sections:
+        lines = [line for line in sections[-1].body.split("\n") if line.strip()]
         names = [part.strip() for part in re.split(r"[>,]", lines[0])] if lines else []
         if len(names) == 1:
-            names = _last_numbered_list(found[-1].body) or names
+            names = _last_numbered_list(sections[-1].body) or names
     else:
         names = _last_numbered_list(mask_reply_quotations(reply))
     return _ranking_verdict(names, [_ranked_id(name, expect) for name in names])
@@ -87,16 +87,16 @@ def _read_approval(block: JsonFields, expect: Expect) -> Verdict | None:
 
 
 def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
-    found = [
-        each
-        for each in find_tagged_sections(reply, list(_APPROVALS), bare=True)
-        if not each.body or fields.has_reply_content(each.body)
+    sections = [
+        section
+        for section in find_tagged_sections(reply, list(_APPROVALS), bare=True)
+        if not section.body or fields.has_reply_content(section.body)
     ]
     return (
         _approval_verdict(
-            found[-1].tag, tuple(filter(fields.has_reply_content, split_reply_list_items(found[-1].body)))
+            sections[-1].tag, tuple(filter(fields.has_reply_content, split_reply_list_items(sections[-1].body)))
         )
-        if found
+        if sections
         else None
     )
 

@@ -113,7 +113,7 @@ def split_into_chunks(
     Files that import each other stay together where they fit. No two chunks would fit into one.
     """
     limit = max(1, limit)
-    filled: list[list[FilePiece]] = []
+    chunks: list[list[FilePiece]] = []
     sizes: list[int] = []
     for unit in _group_files(
         sorted(files, key=lambda file: _review_order(file.path)), limit, _neighbours(imports or {})
@@ -121,13 +121,13 @@ def split_into_chunks(
         size = sum(piece.tokens for piece in unit)
         chunk = next((index for index, used in enumerate(sizes) if used + size <= limit), None)
         if chunk is None:
-            chunk = len(filled)
-            filled.append([])
+            chunk = len(chunks)
+            chunks.append([])
             sizes.append(0)
-        filled[chunk] += unit
+        chunks[chunk] += unit
         sizes[chunk] += size
     return tuple(
-        Chunk(tuple(sorted(pieces, key=lambda piece: (_review_order(piece.path), piece.start)))) for pieces in filled
+        Chunk(tuple(sorted(pieces, key=lambda piece: (_review_order(piece.path), piece.start)))) for pieces in chunks
     )
 
 
@@ -181,15 +181,15 @@ def _split_file(file: SizedFile, limit: int) -> Iterator[FilePiece]:
     """A file too long for one chunk, split before symbols if possible, else between lines, else within a line."""
     ends = list(accumulate(file.lines))
     size = ends[-1]
-    most = max(1, limit * size // file.tokens - _MAX_CHARACTER_BYTES)
+    max_size = max(1, limit * size // file.tokens - _MAX_CHARACTER_BYTES)
     bounds = {ends[line - 2] for line in file.bounds if line > 1}
     start = 0
     while start < size:
         line = bisect_right(ends, start)
-        reachable = ends[line : bisect_right(ends, start + most)]
+        reachable = ends[line : bisect_right(ends, start + max_size)]
         end = next(
             (line_end for line_end in reversed(reachable) if line_end == size or line_end in bounds),
-            (reachable or [start + most])[-1],
+            (reachable or [start + max_size])[-1],
         )
         tokens = -(-(end - start) * file.tokens // size)
         yield FilePiece(file.path, tokens, start, end, line + 1, bisect_left(ends, end) + 1)

@@ -53,23 +53,26 @@ def convert_toml_table(kind: type[T], data: object, where: str) -> T:
 
 def _explain_error(message: str, kind: object) -> str:
     """Return the message of a decoding error as a sentence for people."""
-    what, _, place = message.partition(" - at `$")
+    problem, _, place = message.partition(" - at `$")
     place = place.rstrip("`")
     name = ".".join(step["field"] for step in _PATH_STEP.finditer(place) if step["field"])
-    if types := _WRONG_TYPE.fullmatch(what):
+    if types := _WRONG_TYPE.fullmatch(problem):
         wanted = " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types["wanted"].split(" | ") if kind != "null")
         entry = f"an entry of {name}" if name else "an entry"
         subject = entry if place.endswith("]") else name or "the value"
         return f"{subject} must be {wanted}, not {_ACTUAL_TYPE_NAMES.get(types['got'], types['got'])}."
-    if odd := _WRONG_VALUE.fullmatch(what):
-        return f"{name or 'the value'} cannot be {odd['word']}, only {', '.join(_list_allowed_values(kind, place))}."
-    if beyond := _OUT_OF_BOUNDS.fullmatch(what):
-        return f"{name or 'the value'} must be {beyond['bound']} or {'more' if beyond['side'] == '>' else 'less'}."
-    if lacking := _MISSING_FIELD.fullmatch(what):
-        return f"{lacking['name']} is missing{f' in {name}' if name else ''}."
-    if unknown := _UNKNOWN_FIELD.fullmatch(what):
-        what = f"there is no setting {unknown['name']}"
-    return f"{what} in {name}." if name else f"{what}."
+    if invalid := _WRONG_VALUE.fullmatch(problem):
+        return (
+            f"{name or 'the value'} cannot be {invalid['word']}, only {', '.join(_list_allowed_values(kind, place))}."
+        )
+    if out_of_bounds := _OUT_OF_BOUNDS.fullmatch(problem):
+        direction = "more" if out_of_bounds["side"] == ">" else "less"
+        return f"{name or 'the value'} must be {out_of_bounds['bound']} or {direction}."
+    if missing := _MISSING_FIELD.fullmatch(problem):
+        return f"{missing['name']} is missing{f' in {name}' if name else ''}."
+    if unknown := _UNKNOWN_FIELD.fullmatch(problem):
+        problem = f"there is no setting {unknown['name']}"
+    return f"{problem} in {name}." if name else f"{problem}."
 
 
 def _suggest_correction(message: str, kind: object) -> str:
@@ -88,29 +91,29 @@ def _suggest_correction(message: str, kind: object) -> str:
 
 def _list_allowed_values(kind: object, place: str) -> list[str]:
     """Return the values that are allowed at a place."""
-    words: list[str] = []
+    values: list[str] = []
     for item in _find_types_at(kind, place):
         match item:
             case EnumType():
-                words += [str(member.value) for member in item.cls]
+                values += [str(member.value) for member in item.cls]
             case LiteralType():
-                words += map(str, item.values)
+                values += map(str, item.values)
             case _:
                 pass
-    return words
+    return values
 
 
 def _find_types_at(kind: object, place: str) -> list[Type]:
     """Return the types that are allowed at a decoder's path such as `.turns[0].fault`."""
-    found = _expand_union(type_info(kind))
+    types = _expand_union(type_info(kind))
     for step in _PATH_STEP.finditer(place):
-        found = [
+        types = [
             item
-            for outer in found
+            for outer in types
             for inner in _find_member_types(outer, step["field"])
             for item in _expand_union(inner)
         ]
-    return found
+    return types
 
 
 def _expand_union(kind: Type) -> list[Type]:
@@ -120,7 +123,7 @@ def _expand_union(kind: Type) -> list[Type]:
 def _find_member_types(outer: Type, field: str | None) -> list[Type]:
     match outer:
         case StructType():
-            return [own.type for own in outer.fields if own.encode_name == field]
+            return [member.type for member in outer.fields if member.encode_name == field]
         case DictType():
             return [outer.value_type]
         case VarTupleType() | ListType():

@@ -16,11 +16,11 @@ _WORD_RUNS = re.compile(rf"([{_PAIRED}]+)|((?:(?![{_PAIRED}])[^\W_])+)")
 
 def split_words(text: str) -> list[str]:
     """The words of a text in order, normalized; scripts without spaces give overlapping pairs of characters."""
-    found: list[str] = []
+    words: list[str] = []
     for paired, spaced in _WORD_RUNS.findall(unicodedata.normalize("NFKC", text).casefold()):
         pairs = [paired[place : place + 2] for place in range(max(1, len(paired) - 1))] if paired else []
-        found += pairs or [_singular(spaced)]
-    return found
+        words += pairs or [_singular(spaced)]
+    return words
 
 
 def content_words(text: str) -> list[str]:

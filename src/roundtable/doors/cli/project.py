@@ -105,7 +105,7 @@ def _print_versions(versions: list[ProjectVersion], as_json: bool) -> None:
         print_json({"v": 1, "versions": [_version_fields(version) for version in versions]})
         return
     rows = [
-        (version.name, change.path, change.became, describe_file_contributions(change))
+        (version.name, change.path, change.kind, describe_file_contributions(change))
         for version in versions
         for change in version.changes
     ]

@@ -13,7 +13,7 @@ import msgspec
 from features import features
 from replies import forms
 
-from roundtable.app.opening.stage_lists import load_shipped_stages
+from roundtable.app.opening.stage_lists import ShippedStages
 from roundtable.app.settings.config import (
     Config,
     ContextSettings,
@@ -161,7 +161,7 @@ def _fullest(meeting: str) -> dict[str, Any]:
     """The settings with which a meeting comes to most kinds of rounds."""
     if meeting == "second-opinion":
         return {"follow_up": True}
-    return {"stages": encode_stages(load_shipped_stages().stages)} if meeting == "sdlc" else {}
+    return {"stages": encode_stages(ShippedStages.load().stages)} if meeting == "sdlc" else {}
 
 
 def commands() -> str:

@@ -26,8 +26,8 @@ def test_a_range_of_lines_of_a_file_that_is_too_large_can_be_shown(workspace: Pa
     assert read_context_text(workspace, "big.log:10-12") == "line 10\nline 11\nline 12"
     assert "larger than 400,000 bytes" in refusal(workspace, "big.log")
     assert "larger than 400,000 bytes" in refusal(workspace, "big.log:1-60000")
-    assert "nothing to show" in refusal(workspace, "big.log:70000-70010")
-    assert "nothing to show" in refusal(workspace, "big.log:20-10")
+    assert "contains no text" in refusal(workspace, "big.log:70000-70010")
+    assert "contains no text" in refusal(workspace, "big.log:20-10")
 
 
 def test_a_link_inside_the_workspace_is_followed_and_a_link_out_of_it_is_not(workspace: Path, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ async def test_doctor_asks_a_model_only_on_request(places: Places, workspace: Pa
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\n[seats.a]\nvoices = ["lab:alpha"]')
         assert (await Setup(places, workspace).examine()).ok
         assert server.seen == []
-        asked = await Setup(places, workspace).examine(told=unheard)
+        asked = await Setup(places, workspace).examine(on_check=unheard)
     assert [seen.path for seen in server.seen] == ["/v1/chat/completions"]
     assert asked.deep
     assert asked.participants["a"].note.startswith("answered in")
@@ -116,7 +116,7 @@ async def test_doctor_asks_a_model_only_on_request(places: Places, workspace: Pa
 async def test_doctor_reports_a_seat_that_fails_when_asked(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "quota"\nmessage = "No credit."')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
-    report = await Setup(places, workspace).examine(told=unheard)
+    report = await Setup(places, workspace).examine(on_check=unheard)
     assert (report.ok, report.participants["a"].status) == (False, "unusable")
     assert report.participants["a"].note.startswith("No credit.")
 
@@ -144,7 +144,7 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
         configure(places, lab + '[seats.a]\nvoices = ["lab:x", "nosuch:x", "script:s.toml", "script:s.toml"]')
         seen = await Setup(places, workspace).examine()
         report = await Setup(places, workspace).examine(
-            told=lambda seat, check: told.append((seat, check.voice, check.status))
+            on_check=lambda seat, check: told.append((seat, check.voice, check.status))
         )
     assert seen.participants["a"].note == "key found, not asked"
     assert told == [
@@ -163,7 +163,7 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
 async def test_doctor_reports_a_missing_model_in_whole_sentences(places: Places, workspace: Path) -> None:
     (workspace / "s.toml").write_text('[[turns]]\nfault = "missing"\nmessage = "The model does not exist"')
     configure(places, '[seats.a]\nvoices = ["script:s.toml"]')
-    report = await Setup(places, workspace).examine(told=unheard)
+    report = await Setup(places, workspace).examine(on_check=unheard)
     assert report.participants["a"].note == "The model does not exist."
 
 

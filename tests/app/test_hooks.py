@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.desk import Agenda, Roundtable, hold
+from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import RunChecks
@@ -80,7 +80,7 @@ async def test_a_hook_runs_when_a_debate_starts_and_when_its_seats_agree(
     listener = Listener(tmp_path)
     write(places.user_config, listener.toml(*HOOKS))
     async with await Roundtable.open(workspace, places) as desk:
-        session, decision = await hold(desk, agreed(places))
+        session, decision = await desk.meetings.hold(agreed(places))
         started, consensus = await listener.heard(2)
         assert await desk.meetings.hook_problems() == []
     assert decision.outcome is Outcome.REACHED
@@ -114,7 +114,7 @@ async def test_a_resumed_meeting_runs_no_hook_twice(places: Places, workspace: P
     listener = Listener(tmp_path)
     write(places.user_config, listener.toml(*HOOKS))
     async with await Roundtable.open(workspace, places) as desk:
-        session, _ = await hold(desk, agreed(places))
+        session, _ = await desk.meetings.hold(agreed(places))
         await listener.heard(2)
         await desk.meetings.run(session)
         await desk.meetings.hook_problems()
@@ -127,7 +127,7 @@ async def test_a_hook_that_fails_or_never_ends_does_not_affect_the_meeting(
     endless = Listener(tmp_path, f"{LISTENER}\nimport time\ntime.sleep(600)")
     write(places.user_config, f"{endless.toml('debate_started')}consensus_reached = ['/no/such/program']\n")
     async with await Roundtable.open(workspace, places) as desk:
-        _, decision = await hold(desk, agreed(places))
+        _, decision = await desk.meetings.hold(agreed(places))
         (trouble,) = await desk.meetings.hook_problems()
         assert await desk.meetings.hook_problems() == [], "each is told once"
     (told,) = await endless.heard(1)
@@ -142,7 +142,7 @@ def test_a_failed_hook_prints_one_note_at_the_terminal(tmp_path: Path) -> None:
     write(cli.home / "config.toml", "[hooks]\ndebate_started = ['sh', '-c', 'exit 3']\n")
     told = cli.run("discuss", "Why?", *seats, "--headless")
     assert told.stderr.count("hook") == 1
-    assert "The hook debate_started failed: sh ended with 3." in told.stderr
+    assert "The hook debate_started failed: sh ended with exit code 3." in told.stderr
 
 
 async def test_hooks_of_a_cloned_workspace_do_not_run_before_it_is_trusted(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.core.values import Seat
 from roundtable.voices.endpoints import load_shipped_endpoints
+from roundtable.voices.judge_voices import assign_judge_voices
 
 
 @pytest.mark.feature("S0.127", "S0.128")

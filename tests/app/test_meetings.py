@@ -200,8 +200,8 @@ async def test_a_preset_cannot_set_what_only_an_option_or_a_session_sets(desk: R
         (BOARD.replace("score_threshold", "ranked"), "the codec of the last round must be ranked-ballot.", ""),
         (OBJECTING, "this rule needs an earlier round with the codec position.", ""),
         (BOARD + "minima = 8", "there is no setting minima in rule.", "Did you mean `minimum`?"),
-        (BOARD.replace("$seat", "$seet"), "the prompt of score names $seet", "$candidates, $label"),
-        (BOARD.replace("$seat", "for $5"), "the prompt of score has a lone $.", "Write $$"),
+        (BOARD.replace("$seat", "$seet"), "score contains the unknown placeholder $seet", "$candidates, $label"),
+        (BOARD.replace("$seat", "for $5"), "the prompt of score contains a $ without a name.", "Write $$"),
         (BOARD + GATE.format(after="x", default="a"), "gates.go: `after` must name a round. Rounds: score.", ""),
         (BOARD + GATE.format(after="score", default="c"), "gates.go: default must be one of its options.", ""),
         (BOARD + GATE.format(after="score", default="apply").replace('"a"', '"apply"'),
@@ -210,7 +210,7 @@ async def test_a_preset_cannot_set_what_only_an_option_or_a_session_sets(desk: R
         (BOARD.replace('"score"', '"The score"'), "rounds: 'The score' must be one word", ""),
         (BOARD.replace("codec =", "at_most = 0\ncodec ="), "rounds.at_most must be 1 or more.", ""),
         ("summary = ", "is not valid TOML", ""),
-        ('summary = "x"\nmeeting = "council-of-war"', "there is no meeting council-of-war.", "There are council"),
+        ('summary = "x"\nmeeting = "council-of-war"', "there is no meeting council-of-war.", "Meetings: council"),
     ],
 )  # fmt: skip
 async def test_a_mistake_in_a_meeting_file_is_reported_with_the_file_and_the_key(
@@ -264,9 +264,9 @@ async def test_a_persons_own_prompt_is_used_instead_of_the_shipped_one(desk: Rou
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Respond.", "lacks $points, which the round needs."),
-        ("$points, and the $weather", "names $weather, which nothing fills in."),
-        ("$points for 5$", "has a lone $."),
+        ("Respond.", "lacks $points, which this round needs."),
+        ("$points, and the $weather", "contains the unknown placeholder $weather."),
+        ("$points for 5$", "contains a $ without a name."),
     ],
 )
 async def test_a_prompt_with_an_unknown_placeholder_is_refused_when_the_meeting_opens(

@@ -70,10 +70,10 @@ async def test_files_that_a_person_names_are_shown_instead_of_the_project(worksp
     with pytest.raises(UsageError, match="outside the workspace"):
         await gather(workspace, folders=("..",))
     (workspace / "empty").mkdir()
-    with pytest.raises(UsageError, match="Nothing in empty can be shown"):
+    with pytest.raises(UsageError, match="No file in empty can be shown"):
         await gather(workspace, folders=("empty",))
     for absent in ("nodir", "README.md"):
-        with pytest.raises(UsageError, match=f"There is no folder {absent} here"):
+        with pytest.raises(UsageError, match=f"There is no folder {absent} in this workspace"):
             await gather(workspace, folders=(absent,))
 
 
@@ -125,9 +125,9 @@ async def test_files_that_may_not_be_shown_are_skipped_and_named(workspace: Path
     assert "not yours" not in told
     assert "A=1" not in told
     assert "ghp_" not in told
-    assert "Sensitive, so not shown: .env." in gathered.notices
-    assert "Holds what looks like a secret, so not shown: notes.md." in gathered.notices
-    assert "Sensitive, so not shown: .env." in gathered.shown["about this context"].decode()
+    assert "Sensitive files that are not shown: .env." in gathered.notices
+    assert "Files with a possible secret that are not shown: notes.md." in gathered.notices
+    assert "Sensitive files that are not shown: .env." in gathered.shown["about this context"].decode()
 
 
 async def test_ignored_and_sensitive_files_are_not_even_opened(workspace: Path) -> None:
@@ -147,7 +147,7 @@ async def test_the_least_relevant_files_are_left_out_and_counted(workspace: Path
     assert shown[0] == "src/auth.py"
     assert "package-lock.json" not in gathered.shown
     (notice,) = gathered.notices
-    assert notice == f"{len(shown)} of 42 files of the project are shown; {42 - len(shown)} left out for room."
+    assert notice == f"{len(shown)} of 42 files of the project are shown; {42 - len(shown)} left out to save room."
     assert notice in gathered.shown["about this context"].decode()
     assert sum(map(len, gathered.shown.values())) < 9_000
 
@@ -166,7 +166,7 @@ async def test_the_smallest_context_window_limits_what_all_seats_see(places: Pla
         assert await size(wide) > 20_000
         assert await size(narrow) < 5_000
         (workspace / "long.md").write_text("word " * 4_000)
-        with pytest.raises(UsageError, match=r"about 5,000 tokens, and embedded:smollm2-135m has room for"):
+        with pytest.raises(UsageError, match=r"about 5,000 tokens, but embedded:smollm2-135m has room for only"):
             await desk.meetings.draft(Agenda("What is this?", narrow, files=("long.md",)))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from roundtable.app.effects.project_files import ProjectReader
-from roundtable.app.effects.workshop_effects import create_empty_workspace
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.in_memory import InMemoryStore
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.stored_drafts import DraftStore, compare_edit_drafts
+from roundtable.workshop.repo.git import create_empty_repository
 from tests.repository import git, repository
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4e5" * 9
@@ -54,9 +54,9 @@ async def test_program_files_come_before_settings_and_tests_and_refused_files_ha
     assert listed.files["app.py"] == b"print('new')\n", "as the draft leaves it"
     assert listed.refused == {
         ".env": ".env is a sensitive file and is never shown to a model.",
-        "settings.py": "settings.py holds what looks like a secret (anthropic-key).",
+        "settings.py": "settings.py contains what looks like a secret (anthropic-key).",
         "data.bin.txt": "data.bin.txt cannot be read as text.",
-        "empty/__init__.py": "empty/__init__.py holds nothing to show.",
+        "empty/__init__.py": "empty/__init__.py contains no text.",
     }
 
 
@@ -76,8 +76,8 @@ def test_a_new_project_ignores_a_repository_above_its_folder(tmp_path: Path) -> 
     """Some people have a repository in their home that ignores all but a few files."""
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text("*\n")
-    root = create_empty_workspace(tmp_path / "data" / "nothing")
-    assert create_empty_workspace(root) == root, "made once"
+    root = create_empty_repository(tmp_path / "data" / "nothing")
+    assert create_empty_repository(root) == root, "made once"
     drafting = apply_changeset_in_memory(Changeset((CreateFile("app.py", "print(1)\n"),)), root, Redactor().finds)
     assert drafting.refused == ()
     assert [file.path for file in drafting.files] == ["app.py"]

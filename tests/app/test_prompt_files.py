@@ -26,6 +26,6 @@ def test_every_prompt_of_a_shipped_meeting_is_tracked_by_git(meeting: str) -> No
 
 def test_a_missing_shipped_prompt_is_reported_with_what_to_do() -> None:
     rules = msgspec.structs.replace(MEETINGS["build"], templates=("system", "lost"))
-    with pytest.raises(RoundtableError, match="lacks the prompt lost of the meeting build") as raised:
+    with pytest.raises(RoundtableError, match="The prompt lost of the meeting build is missing") as raised:
         snapshot_charter_prompts(rules, {}, (), "en")
     assert raised.value.help == "Install Roundtable again."

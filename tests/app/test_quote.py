@@ -216,6 +216,6 @@ async def test_a_budget_of_zero_allows_only_free_seats(lab: Roundtable, workspac
     write_script(workspace, AGREE)
     session = await lab.meetings.open(agenda(limits=Limits(retries=0, budget_usd=0)))
     assert (await lab.meetings.run(session)).outcome is Outcome.REACHED
-    with pytest.raises(UsageError, match=r"A budget of \$0 leaves .* dim:alpha may be paid") as refused:
+    with pytest.raises(UsageError, match=r"A budget of \$0 allows only free .* dim:alpha may be paid") as refused:
         await lab.meetings.open(paid("script:table.json", "dim:alpha", limits=Limits(budget_usd=0)))
     assert "`local = true`" in refused.value.help

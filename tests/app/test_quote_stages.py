@@ -13,7 +13,7 @@ import pytest
 from roundtable.app.cost.quote import STAGES_NOTICE, MeetingQuote
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.stage_lists import load_shipped_stages
+from roundtable.app.opening.stage_lists import ShippedStages
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.replies.file_changes import LONG_FILE_BYTES
@@ -107,7 +107,7 @@ async def test_seven_stages_in_which_everything_fails_stay_within_their_quote(tm
     for round in ("*-write", "*-analyse"):
         turns += [{"round": round, "seat": seat, "text": padded(wrote(FILES[seat]))} for seat in NAMES]
     turns.append({"round": "*", "text": padded("I think so.")})
-    stages = tuple(msgspec.structs.replace(stage, tokens=SHORT) for stage in load_shipped_stages().stages)
+    stages = tuple(msgspec.structs.replace(stage, tokens=SHORT) for stage in ShippedStages.load().stages)
     (tmp_path / "work").mkdir()
     async with await Roundtable.open(tmp_path / "work", Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda(stages, seats(tmp_path, turns)))
@@ -152,7 +152,7 @@ FOUND_EVERYWHERE = [
 async def test_a_review_of_120_files_costs_what_was_quoted(tmp_path: Path, turns: list[dict[str, Any]]) -> None:
     files = {f"shop/part_{number}.py": module(number) for number in range(120)}
     folder = repository(tmp_path / "big", files)
-    review = next(stage for stage in load_shipped_stages().stages if stage.kind == "review")
+    review = next(stage for stage in ShippedStages.load().stages if stage.kind == "review")
     async with await Roundtable.open(folder, Places(tmp_path / "home", tmp_path / "home")) as desk:
         quoted, session = await held(desk, agenda((review,), seats(tmp_path, turns), existing=True))
     (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
@@ -168,7 +168,7 @@ async def test_a_review_of_120_files_costs_what_was_quoted(tmp_path: Path, turns
 
 
 async def test_the_project_files_that_a_stage_reads_are_quoted(tmp_path: Path) -> None:
-    review = next(stage for stage in load_shipped_stages().stages if stage.kind == "review")
+    review = next(stage for stage in ShippedStages.load().stages if stage.kind == "review")
     table = seats(tmp_path, [FOUND_NOTHING])
     quotes: list[MeetingQuote] = []
     for number in (1, 40):
@@ -194,7 +194,7 @@ async def test_known_context_windows_bound_the_quoted_parts_and_prompts(tmp_path
     places.config.mkdir(parents=True)
     places.user_config.write_text(WINDOWS)
     folder = repository(tmp_path / "work", {f"shop/part_{number}.py": module(number) for number in range(20)})
-    review = next(stage for stage in load_shipped_stages().stages if stage.kind == "review")
+    review = next(stage for stage in ShippedStages.load().stages if stage.kind == "review")
     async with await Roundtable.open(folder, places) as desk:
         large, small = [
             await desk.meetings.quote(agenda((review,), (Seat("claude", (f"lab:{size}",)),), existing=True))
@@ -209,7 +209,7 @@ async def test_known_context_windows_bound_the_quoted_parts_and_prompts(tmp_path
 @pytest.mark.parametrize("meeting", ["build", "sdlc"])
 async def test_a_quote_includes_the_instructions_for_the_expected_file_format(tmp_path: Path, meeting: str) -> None:
     table, quotes = seats(tmp_path, []), list[MeetingQuote]()
-    stages = tuple(stage for stage in load_shipped_stages().stages if stage.name == "development")
+    stages = tuple(stage for stage in ShippedStages.load().stages if stage.name == "development")
     for size in (LONG_FILE_BYTES, LONG_FILE_BYTES + 1):
         folder = repository(tmp_path / str(size), {"long.txt": "x" * size})
         told = agenda(stages, table, existing=True)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.opening.stage_lists import StageOptions, apply_stage_options, load_shipped_stages, parse_stage_list
+from roundtable.app.opening.stage_lists import ShippedStages, StageListCatalog, StageOptions
 from roundtable.app.settings.config import trust_workspace
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
@@ -61,41 +61,37 @@ def test_shorter_stage_lists_are_shipped(desk: Roundtable, way: str, stages: lis
 
 @pytest.mark.feature("S0.145")
 def test_every_stage_has_three_rounds_by_default() -> None:
-    assert {stage.rounds for stage in load_shipped_stages().stages} == {3}
-    told = apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"": 2, "qa": 5}))
+    assert {stage.rounds for stage in ShippedStages.load().stages} == {3}
+    told = StageOptions(rounds={"": 2, "qa": 5}).apply_to(ShippedStages.load().stages)
     assert {stage.name: stage.rounds for stage in told} == {**dict.fromkeys(SEVEN, 2), "qa": 5}
     with pytest.raises(ConfigError, match="rounds must be 9 or less"):
-        apply_stage_options(load_shipped_stages().stages, StageOptions(rounds={"qa": 10}))
+        StageOptions(rounds={"qa": 10}).apply_to(ShippedStages.load().stages)
 
 
 @pytest.mark.feature("S0.10", "S0.11", "S0.51")
 def test_stages_can_be_switched_off_and_instructed_before_the_start() -> None:
-    told = apply_stage_options(
-        load_shipped_stages().stages,
-        StageOptions(skip=("qa", "devops"), instructions={"architecture": "No framework."}),
-    )
+    options = StageOptions(skip=("qa", "devops"), instructions={"architecture": "No framework."})
+    told = options.apply_to(ShippedStages.load().stages)
     assert names(told) == ["requirements", "architecture", "development", "code-review", "execution"]
     assert len(told) == len(SEVEN), "what is left out is still known by its name"
     assert {stage.name: stage.instructions for stage in told if stage.instructions} == {"architecture": "No framework."}
-    assert names(
-        apply_stage_options(load_shipped_stages().stages, StageOptions(only=("qa", "development"), skip=("qa",)))
-    ) == ["development"]
+    assert names(StageOptions(only=("qa", "development"), skip=("qa",)).apply_to(ShippedStages.load().stages)) == [
+        "development"
+    ]
 
 
 def test_the_judge_and_the_speaking_order_are_set_for_one_stage_or_all() -> None:
-    told = apply_stage_options(
-        load_shipped_stages().stages, StageOptions(judge={"": "ada", "qa": "bob"}, speaking="sequential")
-    )
+    told = StageOptions(judge={"": "ada", "qa": "bob"}, speaking="sequential").apply_to(ShippedStages.load().stages)
     assert {stage.name: stage.judge for stage in told} == {**dict.fromkeys(SEVEN, "ada"), "qa": "bob"}
     assert {stage.speaking for stage in told} == {"sequential"}
 
 
 def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UsageError, match="no stage architektur here") as wrong:
-        apply_stage_options(load_shipped_stages().stages, StageOptions(instructions={"architektur": "No framework."}))
+    with pytest.raises(UsageError, match="no stage architektur in this meeting") as wrong:
+        StageOptions(instructions={"architektur": "No framework."}).apply_to(ShippedStages.load().stages)
     assert wrong.value.help.startswith("Did you mean `architecture`?")
-    with pytest.raises(UsageError, match="No stage is left"):
-        apply_stage_options(load_shipped_stages().stages, StageOptions(skip=tuple(SEVEN)))
+    with pytest.raises(UsageError, match="All stages are excluded"):
+        StageOptions(skip=tuple(SEVEN)).apply_to(ShippedStages.load().stages)
 
 
 OWN = """
@@ -136,24 +132,24 @@ def test_a_persons_own_stage_list_changes_shipped_stages_and_adds_new_ones(desk:
         ('[[stages]]\nname = "threats"\n', "stage 1: title is missing."),
         ('[[stages]]\nname = "qa"\ntone = "calm"\n', "stage 1: there is no setting tone."),
         ('[[stages]]\nname = "qa"\nkind = "dance"\n', "stage 1: kind cannot be dance, only discussion, files"),
-        ('[[stages]]\nname = "qa"\n[[stages]]\nname = "qa"\n', "there are two stages called qa."),
-        (own("after-a"), "a stage cannot be called after-a"),
-        (own("after"), "a stage cannot be called after"),
-        (own("a-dispute"), "a stage cannot be called a-dispute"),
-        (own("a-rerun"), "a stage cannot be called a-rerun"),
-        (own("deliver"), "a stage cannot be called deliver"),
-        (own("a-2"), "stage 1 cannot be called a-2."),
-        (own("Threats"), "stage 1 cannot be called Threats."),
-        (own("a\\n"), "stage 1 cannot be called a."),
-        (own(""), "stage 1 cannot be called nothing."),
-        ("stages = []\n", "there is no stage in it."),
+        ('[[stages]]\nname = "qa"\n[[stages]]\nname = "qa"\n', "two stages have the name qa."),
+        (own("after-a"), "the stage name after-a is reserved for a gate"),
+        (own("after"), "the stage name after is reserved for a gate"),
+        (own("a-dispute"), "the stage name a-dispute is reserved for a gate"),
+        (own("a-rerun"), "the stage name a-rerun is reserved for a gate"),
+        (own("deliver"), "the stage name deliver is reserved for a gate"),
+        (own("a-2"), "stage 1 has the invalid name a-2."),
+        (own("Threats"), "stage 1 has the invalid name Threats."),
+        (own("a\\n"), "stage 1 has the invalid name a."),
+        (own(""), "stage 1 has the invalid name (empty)."),
+        ("stages = []\n", "the list has no stages."),
         ("stages = 3\n", "stages must be a list, not a whole number."),
         ("[[stages]\n", "mine.toml is not valid TOML"),
     ],
 )
 def test_an_invalid_stage_list_is_refused_with_the_place(text: str, wrong: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        parse_stage_list(text, "mine.toml")
+        StageListCatalog.parse(text, "mine.toml")
     assert wrong in refused.value.message
     assert refused.value.help
 
@@ -183,7 +179,7 @@ def test_a_stage_list_is_found_by_name_and_needs_trust_in_a_workspace(
     brought = workspace / ".roundtable" / "stages"
     brought.mkdir(parents=True)
     (brought / "audit.toml").write_text(OWN)
-    with pytest.raises(NotTrusted, match="brings the stages audit"):
+    with pytest.raises(NotTrusted, match="list of stages audit comes from this workspace"):
         desk.meetings.find_stages("audit")
     trust_workspace(places, workspace)
     assert names(desk.meetings.find_stages("audit")) == ["requirements", "threats"]
@@ -197,7 +193,7 @@ def test_a_stage_list_is_found_by_name_and_needs_trust_in_a_workspace(
 
 def test_the_stage_list_in_the_docs_can_be_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sdlc.md").read_text()
-    listed = parse_stage_list(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
+    listed = StageListCatalog.parse(page.partition("```toml\n")[2].partition("```")[0], "docs/sdlc.md")
     assert [(stage.name, stage.rounds, stage.judge, stage.speaking) for stage in listed] == [
         ("requirements", 2, "", "blind"),
         ("threats", 3, "claude", "blind"),
@@ -211,15 +207,15 @@ async def test_a_meeting_in_stages_without_a_list_has_all_seven(desk: Roundtable
 
 
 async def test_the_judge_of_a_stage_must_be_a_seat_of_the_meeting(desk: Roundtable) -> None:
-    stages = encode_stages(apply_stage_options(load_shipped_stages().stages, StageOptions(judge={"qa": "cora"})))
-    with pytest.raises(UsageError, match="cora is to judge qa") as refused:
+    stages = encode_stages(StageOptions(judge={"qa": "cora"}).apply_to(ShippedStages.load().stages))
+    with pytest.raises(UsageError, match="Stage qa has the judge cora") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
 
 
 async def test_the_participants_of_a_stage_must_be_seats_of_the_meeting(desk: Roundtable) -> None:
-    listed = parse_stage_list('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
-    with pytest.raises(UsageError, match="cora is to take part in qa and is not at the table") as refused:
+    listed = StageListCatalog.parse('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
+    with pytest.raises(UsageError, match="Stage qa has the participant cora, which is not a seat") as refused:
         await opened(desk, seats=SEATS, settings={"stages": encode_stages(listed)})
     assert refused.value.help == "Name one of: ada, bob."
 
@@ -227,7 +223,7 @@ async def test_the_participants_of_a_stage_must_be_seats_of_the_meeting(desk: Ro
 async def test_the_round_limit_allows_every_round_of_every_stage_unless_a_person_set_it(
     desk: Roundtable,
 ) -> None:
-    spec = encode_stages(apply_stage_options(desk.meetings.find_stages("spec"), StageOptions()))
+    spec = encode_stages(StageOptions().apply_to(desk.meetings.find_stages("spec")))
     few = await opened(desk, seats=SEATS, settings={"stages": spec})
     assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
     assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds

@@ -29,7 +29,7 @@ from roundtable.app.records.workspace_files import RootedFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-with RootedFolder.below(pathlib.Path(sys.argv[1])) as tree:
+with RootedFolder.open(pathlib.Path(sys.argv[1])) as tree:
     tree.write("chronicle.md", b"x" * 10_000)
 """
 """The kernel ends it at the hundredth byte."""
@@ -193,9 +193,9 @@ async def test_no_file_is_written_through_a_link_out_of_the_workspace(
     await hold(desk)
     assert [path.name for path in outside.iterdir()] == ["victim.md"]
     assert (outside / "victim.md").read_text() == GENERATED_FILE_MARK
-    assert desk.sessions.folder.trouble.startswith(".roundtable/sessions/")
-    assert "cannot be written (and 3 more): " in desk.sessions.folder.trouble
-    assert "roundtable sync" in desk.sessions.folder.trouble
+    assert desk.sessions.folder.problem.startswith(".roundtable/sessions/")
+    assert "cannot be written (and 3 more): " in desk.sessions.folder.problem
+    assert "roundtable sync" in desk.sessions.folder.problem
 
 
 async def test_a_linked_workspace_folder_is_not_consent(desk: Roundtable, tmp_path: Path, workspace: Path) -> None:
@@ -233,7 +233,7 @@ async def test_one_unwritable_session_folder_does_not_prevent_the_others(
     assert all(path.startswith(f"sessions/{bad.name}/") for path in written.failed)
     assert len(written.failed) == 4
     assert sorted([*written.changed, *written.failed]) == sorted(before)
-    assert written.trouble.startswith(f".roundtable/sessions/{bad.name}/topic.md cannot be written (and 3 more): ")
+    assert written.problem.startswith(f".roundtable/sessions/{bad.name}/topic.md cannot be written (and 3 more): ")
 
 
 async def test_a_temporary_file_of_a_killed_process_is_replaced_without_touching_other_files(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from roundtable.app.desk import Agenda, Places, Roundtable, hold
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core import values
 from tests.doors.command_line import Cli
 
@@ -22,7 +22,7 @@ def hold_meeting(cli: Cli, agenda: Agenda, **seats: Seat) -> str:
 
     async def slug() -> str:
         async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-            session, _ = await hold(desk, msgspec.structs.replace(agenda, seats=table, headless=True))
+            session, _ = await desk.meetings.hold(msgspec.structs.replace(agenda, seats=table, headless=True))
             return (await desk.sessions.get(session)).charter.slug
 
     return asyncio.run(slug())

@@ -151,4 +151,4 @@ def test_a_permanent_loss_needs_the_typed_phrase_whatever_the_seats_agree_on(cli
 
 def test_a_session_without_a_decision_cannot_be_applied(cli: Cli) -> None:
     output = cli.run("apply", code=2).stderr
-    assert "Nothing was decided here that could be carried out." in output
+    assert "This workspace has no decision that can be applied." in output

@@ -128,12 +128,12 @@ def test_a_rejected_draft_can_be_reviewed_again_only_by_the_name_of_its_session(
     assert "`roundtable apply` with this session shows it again." in " ".join(end.split())
     (opened, *_) = read_record(cli)
     name = opened["charter"]["slug"]
-    assert "Nothing was decided here that could be carried out." in cli.run("apply", "--all", code=2).stderr
+    assert "This workspace has no decision that can be applied." in cli.run("apply", "--all", code=2).stderr
     assert "calc.py: 1 hunk, +1 -1" in cli.run("apply", name, "--headless", code=3).stdout
     assert code(cli) == CALC
     cli.run("apply", name, "--all")
     assert RIGHT in code(cli)
-    assert "was carried out already" in cli.run("apply", name, "--all", code=2).stderr
+    assert "was already applied" in cli.run("apply", name, "--all", code=2).stderr
 
 
 @pytest.mark.parametrize("closed", ["", ".git"])

@@ -176,7 +176,7 @@ def test_a_budget_of_zero_allows_no_paid_round(cli: Cli) -> None:
     free = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     cli.run("discuss", "REST?", *free, "--budget-usd", "0")
     refused = cli.run("discuss", "REST?", *free, *PAID, "--budget-usd", "0", code=2).stderr
-    assert refused.startswith("Error: A budget of $0 leaves free voices and plans, and paid:claude-haiku-4-5 may be")
+    assert refused.startswith("Error: A budget of $0 allows only free voices and plans, but paid:claude-haiku-4-5 ")
 
 
 def test_a_narrow_terminal_shows_the_complete_costs(cli: Cli) -> None:

@@ -70,7 +70,7 @@ def test_existing_files_are_overwritten_only_with_force(cli: Cli) -> None:
     agreed(cli)
     (cli.work / "mine.md").write_text("mine")
     refused = cli.run("export", "-o", "mine.md", code=2)
-    assert "mine.md is there already." in refused.stderr
+    assert "mine.md already exists." in refused.stderr
     assert "--force" in refused.stderr
     assert (cli.work / "mine.md").read_text() == "mine"
     cli.run("export", "-o", "mine.md", "--force")
@@ -96,7 +96,7 @@ def test_an_export_does_not_follow_a_link_of_the_workspace(cli: Cli, tmp_path: P
 def test_an_export_does_not_overwrite_special_files(cli: Cli) -> None:
     agreed(cli)
     os.mkfifo(cli.work / "pipe")
-    assert "pipe is no plain file." in cli.run("export", "-o", "pipe", "--force", code=2).stderr
+    assert "pipe is not a regular file." in cli.run("export", "-o", "pipe", "--force", code=2).stderr
     assert (cli.work / "pipe").is_fifo()
     assert "roundtable show" in cli.run("export", "-o", "-", code=2).stderr
     assert not (cli.work / "-").exists()

@@ -168,7 +168,7 @@ def test_a_decree_blocks_a_decision_until_it_is_lifted_or_allowed() -> None:
     decide("Another question on the API?", "Use GraphQL")
     assert said("list")["sessions"][0]["outcome"] == "reached"
     assert "There is no decree or failure" in run("decrees", "lift", "R-0", code=2).stderr
-    assert "A decree needs words." in run("decrees", "add", "", code=2).stderr
+    assert "The decree is empty." in run("decrees", "add", "", code=2).stderr
     run("decrees", "add", "Use SOAP")
     assert run("decrees").stdout.splitlines()[1].split("\t")[-2:] == ["Use SOAP", "no reason given"]
 
@@ -192,7 +192,7 @@ def test_every_code_red_gets_a_permanent_number_in_the_error_log() -> None:
     assert rows[0][3] == "Stale auth token"
     assert "is not closed" in run("errors", "reopen", "CR-001", code=2).stderr
     run("errors", "close", "cr-001", "done")
-    assert "closed already" in run("errors", "close", "CR-001", "x", code=2).stderr
+    assert "already closed" in run("errors", "close", "CR-001", "x", code=2).stderr
     assert [entry["state"] for entry in said("errors")["entries"]] == ["fixing", "closed"]
     run("errors", "reopen", "CR-001", "Seen again on Monday.")
     one = said("errors")["entries"][1]
@@ -329,10 +329,10 @@ def test_gc_deletes_old_idle_sessions_and_keeps_their_decisions(cli: Cli) -> Non
         assert len(slugs) == 4
         result = run("gc", "--max-age-days", "30", "--dry-run")
         assert result.stdout == f"{slugs[old]}\n"
-        assert f"{slugs[meeting]} is kept: somebody runs it." in result.stderr
+        assert f"{slugs[meeting]} is kept: it is running." in result.stderr
         removed = said("gc", "--max-age-days", "30")
         assert [session["id"] for session in removed["sessions"]] == [old]
-        assert removed["kept"] == {waiting: "it waits for your answer at the gate choose", meeting: "somebody runs it"}
+        assert removed["kept"] == {waiting: "it waits for your answer at the gate choose", meeting: "it is running"}
         assert removed["freed_bytes"] > 1000
     assert {session["id"] for session in said("list")["sessions"]} == {young, waiting, meeting}
     run("show", old, code=2)

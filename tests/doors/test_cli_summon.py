@@ -78,9 +78,9 @@ async def test_summon_discusses_staged_and_unstaged_changes_and_new_files(cli: C
     assert question.startswith("Review these changes")
     assert "+def add(item, count=1):" in context["the changes"]
     assert "+x = 2" in context["the changes"]
-    assert "Branch: main" in context["where they stand"]
+    assert "Branch: main" in context["branch and recent commits"]
     assert "+++ b/src/new.py\n@@ -0,0 +1,1 @@\n+x\n" in context["the changes"]
-    assert "The beginning" in context["where they stand"]
+    assert "The beginning" in context["branch and recent commits"]
 
 
 async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_listed(cli: Cli) -> None:
@@ -92,11 +92,11 @@ async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_list
     with opened(cli.work, (".env.local", "src/new.py", "dist/app.js")) as output:
         text = cli.run("summon", *args).stderr
     assert output == {"src/new.py"}
-    assert "Sensitive files are not looked at, changed or not: .env.local." in text
-    assert "Holds what looks like a secret, so not shown: client.py." in text
+    assert "Sensitive files are excluded, changed or not: .env.local." in text
+    assert "Files with a possible secret that are not shown: client.py." in text
     _, context = await shown(cli)
     assert context["the changes"].endswith("+++ b/src/new.py\n@@ -0,0 +1,2 @@\n+first\n+second\n")
-    assert "by name only:\n- empty.py\n- link.md\n- logo.png\n" in context["where they stand"]
+    assert "by name only:\n- empty.py\n- link.md\n- logo.png\n" in context["branch and recent commits"]
     for kept_back in ("tulip", "ghp_", "built", "ours"):
         assert kept_back not in "".join(context.values())
 
@@ -104,7 +104,7 @@ async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_list
 def test_a_new_sensitive_file_alone_is_not_discussed(cli: Cli) -> None:
     write(cli.work, {".env.local": "A=tulip"})
     output = cli.run("summon", *voices(cli), code=2).stderr
-    assert "There is nothing to discuss: no file was changed. Sensitive files are not looked at: .env.local." in output
+    assert "There is nothing to discuss: no file was changed. Sensitive files are excluded: .env.local." in output
 
 
 async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one(cli: Cli) -> None:
@@ -119,7 +119,7 @@ async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one
     assert question == "Is counting right?"
     assert "+def add(item, count):" in context["the changes"]
     assert "later on main" not in context["the changes"]
-    assert "compared with main" in context["where they stand"]
+    assert "compared with main" in context["branch and recent commits"]
     for name, words in {
         "nowhere": "There is no branch nowhere here.",
         "main": "main changes nothing",
@@ -132,11 +132,11 @@ async def test_summon_takes_a_patch_from_a_file_or_a_pipe_without_its_sensitive_
     (cli.work.parent / "pull.patch").write_text(PATCH)
     for args, piped in ((("--patch", "../pull.patch"), ""), (("--patch", "-"), PATCH)):
         result = cli.run("summon", *args, *voices(cli), input=piped)
-        assert "Sensitive, so not shown: deploy/.env." in result.stderr
+        assert "Sensitive files that are not shown: deploy/.env." in result.stderr
         _, context = await shown(cli)
         assert "+lock = Lock()" in context["the changes"]
         assert "PASSWORD" not in "".join(context.values())
-        assert "Sensitive, so not shown: deploy/.env." in context["about this context"]
+        assert "Sensitive files that are not shown: deploy/.env." in context["about this context"]
 
 
 async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None:
@@ -149,14 +149,14 @@ async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None
     with opened(cli.work, (*secret, "src/cart.py")) as result:
         finished = cli.run("summon", *args)
     assert result == {"src/cart.py"}
-    assert "Sensitive files are not looked at, changed or not: .env, config/secrets.yaml." in finished.stderr
+    assert "Sensitive files are excluded, changed or not: .env, config/secrets.yaml." in finished.stderr
     _, context = await shown(cli)
     assert "+changed" in context["the changes"]
     assert "tulip" not in "".join(context.values())
     assert "ignored/a.py" not in "".join(context.values())
-    assert "Sensitive files are not looked at" in context["where they stand"]
+    assert "Sensitive files are excluded" in context["branch and recent commits"]
     git(cli.work, "rm", "-q", "--cached", ".env")
-    assert "Sensitive, so not shown: .env." in cli.run("summon", *args).stderr
+    assert "Sensitive files that are not shown: .env." in cli.run("summon", *args).stderr
     _, context = await shown(cli)
     assert "A=1" not in "".join(context.values())
 
@@ -164,7 +164,7 @@ async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None
 async def test_the_omitted_parts_of_a_long_diff_are_listed_and_lockfiles_are_omitted_first(cli: Cli) -> None:
     write(cli.work, {"poetry.lock": "y = 2\n" * 20_000, "src/cart.py": "z = 3\n" * 100})
     result = cli.run("summon", *voices(cli))
-    assert "Shown only in part, for room (the changes): poetry.lock." in result.stderr
+    assert "Files shown only in part, to save room (the changes): poetry.lock." in result.stderr
     _, context = await shown(cli)
     assert context["the changes"].count("+z = 3") == 100
     assert len(context["the changes"]) < 70_000
@@ -175,7 +175,7 @@ async def test_a_change_with_a_secret_is_omitted_and_listed(cli: Cli) -> None:
     commit(cli.work, "A client")
     write(cli.work, {"src/cart.py": "again\n", "src/client.py": "token = 'ghp_" + "a1B2" * 9 + "'\n"})
     result = cli.run("summon", *voices(cli))
-    assert "Holds what looks like a secret, so not shown: src/client.py." in result.stderr
+    assert "Files with a possible secret that are not shown: src/client.py." in result.stderr
     _, context = await shown(cli)
     assert "+again" in context["the changes"]
     assert "ghp_" not in "".join(context.values())
@@ -188,7 +188,7 @@ def test_without_changes_summon_says_so_in_one_sentence(cli: Cli) -> None:
     assert result.stderr == "Error: There is nothing to discuss: no file was changed.\nName a branch with --branch.\n"
     assert "empty" in cli.run("summon", "--patch", "-", *voices(cli), code=2).stderr
     no_patch = cli.run("summon", "--patch", "src/cart.py", *voices(cli), code=2).stderr
-    assert no_patch.startswith("Error: That is no patch: it names no file that it changes.\nGive a file with changes")
+    assert no_patch.startswith("Error: The file is not a patch: it names no changed file.\nGive a file with changes")
     assert "either" in cli.run("summon", "--patch", "-", "--branch", "x", code=2).stderr
 
 
@@ -197,7 +197,7 @@ def test_outside_a_repository_summon_needs_a_patch(tmp_path: Path) -> None:
     for args in ((), ("--branch", "main")):
         assert "There is no git repository here." in cli.run("summon", *args, *voices(cli), code=2).stderr
     (cli.work / ".git" / "HEAD").touch()
-    assert f"The repository in {cli.work} cannot be used here." in cli.run("summon", *voices(cli), code=2).stderr
+    assert f"The git repository in {cli.work} cannot be used." in cli.run("summon", *voices(cli), code=2).stderr
 
 
 def test_a_new_repository_without_a_commit_can_be_discussed(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_the_report_is_written_in_both_forms(cli: Cli, tmp_path: Path) -> None:
 def test_a_new_project_is_exported_and_not_applied_to_the_workspace(cli: Cli) -> None:
     for address in ((), ("last",)):
         output = cli.run("apply", *address, code=2).stderr
-        assert "made a new project, which does not belong into this workspace." in output
+        assert "made a new project, which is not part of this workspace." in output
         assert re.search(r"roundtable project \S+ --to FOLDER", output)
 
 
@@ -148,7 +148,7 @@ def test_impossible_requests_are_reported_in_two_sentences(tmp_path: Path) -> No
         gpt=council_seat("REST", "A"),
     )
     for args in ((), ("--file", "a.py"), ("--to", "x")):
-        assert "This session has written no project so far." in cli.run("project", *args, code=2).stderr
+        assert "This session has not written a project." in cli.run("project", *args, code=2).stderr
     assert "This session was not held in stages" in cli.run("export", "--format", "report-md", code=2).stderr
     assert "Give only one of them." in cli.run("project", "--to", "x", "--file", "a.py", code=2).stderr
     assert "Add --to PATH --zip." in cli.run("project", "--zip", code=2).stderr

@@ -62,7 +62,7 @@ def test_a_change_is_applied_to_the_project_from_any_folder(cli: Cli) -> None:
     assert (copy / "shop.py").read_text() == BEFORE
     assert git(copy, "log", "--format=%s").splitlines() == ["The beginning"]
     cli.work = started
-    assert "carried out already" in cli.run("apply", slug, code=2).stderr
+    assert "already applied" in cli.run("apply", slug, code=2).stderr
     cli.work = shop(cli)
     cli.run("undo")
     assert (shop(cli) / "shop.py").read_text() == BEFORE

@@ -41,8 +41,8 @@ def test_worktrees_are_listed_with_their_branch_and_why_they_are_kept(cli: Cli) 
     rows = [line.split("\t") for line in cli.run("worktrees").stdout.splitlines()]
     assert rows == [
         ["name", "branch", "port", "kept because"],
-        ["agents-claude-login", "agents/claude/login", str(claude.port), "not needed any more"],
-        ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file changed there and not here: a.py"],
+        ["agents-claude-login", "agents/claude/login", str(claude.port), "nothing: it can be removed"],
+        ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file with unmerged changes: a.py"],
     ]
     output = json.loads(cli.run("worktrees", "list", "--json").stdout)
     assert [(worktree["name"], worktree["unmerged"]) for worktree in output["worktrees"]] == [
@@ -57,7 +57,7 @@ def test_clean_removes_only_worktrees_without_unsaved_work(cli: Cli) -> None:
     write(gemini.path, {"new.py": "here too\n"})
     write(cli.work, {"new.py": "here too\n"})
     output = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in output
+    assert "agents-gpt-login is kept: 1 file with unmerged changes: a.py." in output
     assert "agents-claude-login was removed" in output
     assert gpt.path.exists()
     assert not claude.path.exists()
@@ -68,7 +68,7 @@ def test_clean_keeps_ignored_files_that_exist_nowhere_else(cli: Cli) -> None:
     gpt = _open(cli, "gpt", "login")
     write(gpt.path, {"local.cfg": "theirs\n"})
     output = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: 1 file made, and ignored, there and not here: local.cfg." in output
+    assert "agents-gpt-login is kept: 1 ignored file that exists only there: local.cfg." in output
     assert (gpt.path / "local.cfg").exists()
 
 
@@ -92,7 +92,7 @@ def test_a_worktree_can_be_compared_after_its_base_commit_was_rewritten(cli: Cli
         git(cli.work, *args)
     git(cli.work, "gc", "-q", "--prune=now")
     output = cli.run("worktrees", "clean").stderr
-    assert "agents-gpt-login is kept: 1 file changed there and not here: a.py." in output
+    assert "agents-gpt-login is kept: 1 file with unmerged changes: a.py." in output
     assert not claude.path.exists()
 
 
@@ -156,7 +156,7 @@ def _set_up(cli: Cli) -> Worktree:
 def _edits(cli: Cli, worktree: Worktree) -> FolderEdits:
     async def work() -> FolderEdits | Fault:
         async with await Roundtable.open(cli.work, Places(cli.home, cli.home)) as desk:
-            return await desk.wiring.workplaces.edits(worktree.folder)
+            return await desk.wiring.agent_worktrees.edits(worktree.folder)
 
     edits = asyncio.run(work())
     assert isinstance(edits, FolderEdits)
@@ -170,7 +170,7 @@ def test_setup_changes_are_not_work_and_are_removed_with_the_worktree(cli: Cli) 
     edits = _edits(cli, worktree)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
     assert edits == FolderEdits(edits.diff)
-    assert "is kept: 1 file changed there and not here: a.py." in cli.run("worktrees", "clean").stderr
+    assert "is kept: 1 file with unmerged changes: a.py." in cli.run("worktrees", "clean").stderr
     write(cli.work, {"a.py": "theirs\n"})
     assert "agents-gpt-t was removed" in cli.run("worktrees", "clean").stderr
 

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from roundtable.core.effects import ChangeApplied, ChangePlanned
 from roundtable.core.events import (
+    ChangeUndone,
     DecisionMade,
+    EffectDone,
     GateAnswered,
     GateOpened,
     NoteSaid,
@@ -119,6 +122,39 @@ class IndexKit(ABC):
         await index.append("forgotten", SessionForgotten())
         await index.remove(["removed"])
         assert await index.open_gates() == []
+
+    # --- applied changes -----------------------------------------------------------------------
+
+    async def test_every_change_that_a_session_wrote_is_listed_with_what_became_of_it(self, index: Record) -> None:
+        for session in ("s1", "s2", "forgotten"):
+            lease = await open_session(index, session, workspace=HERE, settings={"of": "council-1"})
+            for change in ("first", "second"):
+                await index.append(
+                    session, EffectDone(f"apply/{change}", ChangeApplied(change, commit="c0ffee")), lease
+                )
+            await index.append(session, EffectDone("plan", ChangePlanned((), (), (), "", ())), lease)
+        await index.append("forgotten", SessionForgotten())
+        await index.append("s1", ChangeUndone("first"))
+        await index.append("s1", ChangeUndone("never written"))
+        changes = await index.applied_changes(HERE)
+        assert [(applied.session.id, applied.change, applied.commit, applied.undone) for applied in changes] == [
+            ("s1", "first", "c0ffee", True),
+            ("s1", "second", "c0ffee", False),
+            ("s2", "first", "c0ffee", False),
+            ("s2", "second", "c0ffee", False),
+        ]
+        assert {applied.session.applies for applied in changes} == {"council-1"}
+        assert await index.applied_changes(ELSEWHERE) == []
+        await index.rebuild()
+        assert await index.applied_changes(HERE) == changes
+
+    async def test_sessions_are_looked_up_by_their_ids(self, index: Record) -> None:
+        for session in ("s1", "s2", "s3"):
+            await index.append(session, opening())
+        assert [row.id for row in await index.rows(["s1", "unknown", "s3", "s1"])] == ["s3", "s1"]
+        assert await index.rows([]) == []
+
+    # --- rebuilding ----------------------------------------------------------------------------
 
     async def test_the_index_can_be_rebuilt_from_the_record(self, index: Record) -> None:
         for session in ("s1", "s2"):

@@ -376,7 +376,13 @@ async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_pat
         await open_session(store, "s2")
         before = await store.sessions(), await store.open_gates()
     run_query(path, "UPDATE events SET v = 99 WHERE session = 's2'")
-    for statement in ("DROP TABLE gates", "DROP INDEX sessions_by_parent", "ALTER TABLE sessions DROP COLUMN owner"):
+    for statement in (
+        "DROP TABLE gates",
+        "DROP TABLE changes",
+        "DROP INDEX sessions_by_parent",
+        "ALTER TABLE sessions DROP COLUMN owner",
+        "ALTER TABLE sessions DROP COLUMN applies",
+    ):
         run_query(path, statement)
     run_query(path, "PRAGMA user_version = 3")
     async with await SqliteStore.open(path) as store:

@@ -132,7 +132,7 @@ async def test_only_a_seat_with_the_execute_right_is_asked_to_write(bench: Round
     later, decision = await apply_decision(bench, council, seats)
     assert decision.author == "gpt", "the other one cannot even speak, and need not"
     assert "it alone has the right to execute" in later.prompt("apply/1-plan", "gpt")
-    with pytest.raises(UsageError, match="claude has no right to execute"):
+    with pytest.raises(UsageError, match="Seat claude has no right to execute"):
         await bench.meetings.open_apply(council.session, Agenda("", tuple(seats), settings={"by": "claude"}))
     with pytest.raises(NotFound, match="no seat grok"):
         await bench.meetings.open_apply(council.session, Agenda("", settings={"by": "grok"}))
@@ -164,11 +164,11 @@ async def test_without_an_execute_right_capabilities_and_priority_choose_the_wri
 async def test_a_session_without_a_decision_cannot_be_applied(bench: Roundtable) -> None:
     meeting = DeskMeeting(bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG))
     await meeting.hold("build", TASK)
-    with pytest.raises(UsageError, match="ended without a decision that could be carried out"):
+    with pytest.raises(UsageError, match="ended without a decision that can be applied"):
         await bench.meetings.open_apply(meeting.session, Agenda(""))
     done = DeskMeeting(bench, claude=slug_writer(SLUG))
     await done.hold("build", TASK, answers=YES)
-    with pytest.raises(UsageError, match="carried out already"):
+    with pytest.raises(UsageError, match="already applied"):
         await bench.meetings.open_apply(done.session, Agenda(""))
 
 

@@ -137,7 +137,7 @@ async def test_a_build_without_any_checks_says_so_in_the_decision(tmp_path: Path
 @pytest.mark.parametrize("answer", ["approve=maybe", "approve-2=maybe", "approve=some", "destroy=all"])
 async def test_an_invalid_advance_answer_is_rejected_before_any_seat_is_asked(bench: Roundtable, answer: str) -> None:
     gate, _, option = answer.partition("=")
-    with pytest.raises(UsageError, match=f"{option} cannot be answered ahead to {gate}"):
+    with pytest.raises(UsageError, match=f"Gate {gate} cannot be answered in advance with {option}"):
         await DeskMeeting(bench, claude=slug_writer(SLUG)).open("build", TASK, answers={gate: option})
 
 
@@ -197,7 +197,7 @@ async def test_a_decision_that_was_applied_cannot_be_applied_twice(bench: Roundt
     assert notice_sentences(decision) == (), "one seat is what it takes"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
-        with pytest.raises(UsageError, match="carried out already, as change"):
+        with pytest.raises(UsageError, match="already applied, as change"):
             await bench.meetings.find_session_to_apply(address)
 
 
@@ -208,7 +208,7 @@ async def test_a_decision_applied_in_an_older_record_by_id_cannot_be_applied_twi
     by_id = {"of": council.session, "position": "Join the words with dashes", "by": "claude"}
     await DeskMeeting(bench, claude=deciding_writer()).hold("apply", TASK, settings=by_id, answers=YES)
     for address in ("", council.session):
-        with pytest.raises(UsageError, match="carried out already, as change"):
+        with pytest.raises(UsageError, match="already applied, as change"):
             await bench.meetings.find_session_to_apply(address)
 
 
@@ -216,7 +216,7 @@ async def test_an_undone_change_can_be_applied_again_by_naming_its_session(bench
     council = await hold_council(bench, claude=deciding_writer())
     later, _ = await apply_decision(bench, council)
     await bench.changes.undo()
-    with pytest.raises(UsageError, match="was carried out and undone") as told:
+    with pytest.raises(UsageError, match="was applied and then undone") as told:
         await bench.meetings.find_session_to_apply("")
     named = (told.value.help or "").rpartition(" ")[2]
     session = await bench.meetings.find_session_to_apply(named)
@@ -227,7 +227,7 @@ async def test_an_undone_change_can_be_applied_again_by_naming_its_session(bench
     assert again.next_step == "applied"
     assert git(code, "log", "-1", "--format=%s") == "Join the words with dashes\n"
     for address in ("", council.session, later.session):
-        with pytest.raises(UsageError, match="carried out already, as change"):
+        with pytest.raises(UsageError, match="already applied, as change"):
             await bench.meetings.find_session_to_apply(address)
 
 

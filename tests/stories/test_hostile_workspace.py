@@ -119,7 +119,7 @@ def test_a_meeting_in_a_hostile_project_leaks_nothing_on_the_command_line(hostil
     (tmp_path / "s.json").write_text(json.dumps(script))
     voices = [part for name in ("a", "b") for part in ("--seat", f"{name}=script:{tmp_path}/s.json")]
     done = cli.run("discuss", "Is this safe?", "--meeting", "knights", *voices, "--headless", "--plain")
-    assert "Sensitive, so not shown: .env." in done.stderr
+    assert "Sensitive files that are not shown: .env." in done.stderr
     for text in (done.stdout, done.stderr, cli.run("show").stdout):
         assert OUTSIDE not in text
         assert "tulip" not in text

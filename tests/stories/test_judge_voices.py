@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Places, Roundtable, hold
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.faults import FaultKind, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stages import Stage
@@ -66,7 +66,7 @@ def judged_by(session: Session) -> dict[str, str]:
 @pytest.mark.feature("S0.128")
 async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_cheaper_model(town: TwoServers) -> None:
     async with await town.desk('judge_model = "small"', 'judge_model = "tiny"') as desk:
-        id, decision = await hold(desk, agenda(*SEATS))
+        id, decision = await desk.meetings.hold(agenda(*SEATS))
         session = await desk.sessions.get(id)
     assert decision.outcome is Outcome.REACHED
     assert judged_by(session) == {"requirements/1-judge": "near:small", "architecture/1-judge": "far:tiny"}
@@ -79,7 +79,7 @@ async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_che
 async def test_the_judge_voice_of_a_seat_is_configurable(town: TwoServers) -> None:
     chosen = '[seats.claude]\nvoices = ["near:large"]\njudge = "far:exact"\n[seats.gpt]\nvoices = ["far:large"]'
     async with await town.desk('judge_model = "small"', more=chosen) as desk:
-        id, _ = await hold(desk, agenda())
+        id, _ = await desk.meetings.hold(agenda())
         session = await desk.sessions.get(id)
     assert judged_by(session) == {"requirements/1-judge": "far:exact", "architecture/1-judge": "far:large"}
     assert "small" not in {request.model for request in town.near.seen}
@@ -87,7 +87,7 @@ async def test_the_judge_voice_of_a_seat_is_configurable(town: TwoServers) -> No
 
 async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(town: TwoServers) -> None:
     async with await town.desk('judge_model = "503"') as desk:
-        id, decision = await hold(desk, agenda(*SEATS))
+        id, decision = await desk.meetings.hold(agenda(*SEATS))
         session = await desk.sessions.get(id)
     assert decision.outcome is Outcome.REACHED
     assert judged_by(session) == {"requirements/1-judge": "near:large", "architecture/1-judge": "far:large"}
@@ -103,7 +103,7 @@ async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(
 async def test_a_meeting_without_a_judge_has_no_judge_voices(town: TwoServers) -> None:
     town.near.text = town.far.text = position_reply("Use REST")
     async with await town.desk('judge_model = "small"') as desk:
-        id, _ = await hold(desk, agenda(*SEATS, meeting="council"))
+        id, _ = await desk.meetings.hold(agenda(*SEATS, meeting="council"))
         assert [seat.judge for seat in (await desk.sessions.get(id)).charter.seats] == ["", ""]
     assert {request.model for request in (*town.near.seen, *town.far.seen)} == {"large"}
 
@@ -140,7 +140,7 @@ async def test_a_quote_prices_judging_by_the_judge_voice(town: TwoServers) -> No
 async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: TwoServers) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
     async with await town.desk('judge_model = "small"', more=seats) as desk:
-        found = (await desk.setup.examine(told=lambda seat, check: None)).participants
+        found = (await desk.setup.examine(on_check=lambda seat, check: None)).participants
     claude, gpt = found["claude"], found["gpt"]
     assert claude.judge is not None
     assert (claude.judge.voice, claude.judge.status) == ("near:small", "ok")

@@ -10,7 +10,7 @@ import httpx2
 import msgspec
 import pytest
 
-from roundtable.app.desk import Agenda, Places, Roundtable, hold
+from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import TurnAsked, TurnDelayed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
@@ -91,7 +91,7 @@ async def test_a_stage_continues_without_a_seat_whose_limit_is_too_small_for_the
     limits = Limits(retries=1, seat_timeout=20, round_deadline=20, max_tokens=512)
     told = Agenda("Mend the login.", seats, "sdlc", settings=settings, limits=limits, headless=True)
     async with await Roundtable.open(code, places) as desk:
-        id, _ = await hold(desk, msgspec.structs.replace(told, answers={"stages": "continue"}))
+        id, _ = await desk.meetings.hold(msgspec.structs.replace(told, answers={"stages": "continue"}))
         session = await desk.sessions.get(id)
     draft = session.rounds["qa/1-draft"]
     assert [move.seat for move in draft.moves()] == ["claude", "gemini"]

@@ -212,7 +212,7 @@ def test_a_file_with_a_secret_is_rejected_without_showing_the_secret(cli: Cli) -
     for secret in (IN_A_FILE, VARIABLE, STORED):
         (cli.work / "notes.txt").write_text(f"The key is {secret}.")
         done = cli.run("discuss", "Why?", "--file", "notes.txt", "--seat", "a=lab:echo", "--headless", code=2)
-        assert "holds what looks like a secret" in done.stderr
+        assert "contains what looks like a secret" in done.stderr
         assert found_in(done.stdout + done.stderr) == []
 
 
@@ -267,7 +267,7 @@ def test_a_stored_key_that_was_never_used_is_still_redacted(cli: Cli, tmp_path: 
         cli.run("say", "last", f"The key is {STORED}.")
         refused = [["discuss", "Why?", "--file", "notes.txt", *table], ["amend", "last", "--add-file", "notes.txt"]]
         for command in refused:
-            assert "holds what looks like a secret" in cli.run(*command, code=2).stderr
+            assert "contains what looks like a secret" in cli.run(*command, code=2).stderr
         cli.run("cancel", "last", "--reason", f"It says {STORED}.")
     shown = cli.run("show", "last", "--format", "jsonl").stdout
     assert shown.count("[redacted:known-key]") >= 3

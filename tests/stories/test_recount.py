@@ -394,7 +394,7 @@ async def test_a_recount_says_that_a_cancelled_session_was_not_decided_by_its_ru
 @pytest.mark.parametrize(
     ("meeting", "version", "why"),
     [
-        ("council", 99, "It was held as council version 99, and the rules have changed since."),
+        ("council", 99, "The rules of council have changed since version 99, which this session used."),
         ("seance", 1, "There is no meeting called seance."),
     ],
 )

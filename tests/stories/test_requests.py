@@ -79,7 +79,7 @@ async def test_requests_for_sensitive_ignored_and_outside_files_are_refused_by_n
     shown = meeting.prompt("knights/2-respond", "gpt")
     assert "Not shown: .env. .env is a sensitive file and is never shown to a model." in shown
     assert "Not shown: private/diary.md. private/diary.md is ignored in this workspace." in shown
-    assert shown.count("lies outside the workspace") == 2
+    assert shown.count("is outside the workspace") == 2
     assert "tulip" not in shown
     assert "dear diary" not in shown
 

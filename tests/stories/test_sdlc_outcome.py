@@ -121,7 +121,7 @@ async def test_a_later_meeting_sees_the_agreements_of_the_stages(bench: Roundtab
     await extend_project(bench)
     kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
     assert kept == ["requirements: R1 A user can log in. R2 What was done can be undone."]
-    (told,), _ = await bench.memory.recalled(IDEA)
+    (told,), _ = await bench.memory.recall(IDEA)
     assert told.text == f"{IDEA} Decided: {kept[0]}"
 
 

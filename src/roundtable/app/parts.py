@@ -1,4 +1,4 @@
-"""What everything in the app is made of: the ports, the person's places and settings, and nothing that acts."""
+"""The parts of a desk that the whole app uses: ports, places, settings and keys."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
     from roundtable.voices.agents.catalog import Agent
 
 FindSandbox = Callable[[], Awaitable[Sandbox | str]]
-"""The sandbox of this desk, or why there is none."""
+"""Returns the sandbox of this desk, or the reason why there is none."""
 
 FillEndpoint = Callable[[Endpoint], Endpoint | Fault]
-"""An endpoint with the environment variables that its address and headers name."""
+"""Fills the environment variables into the address and headers of an endpoint."""
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """The parts of one desk, as `wiring` puts them together. `opened_in` is the workspace in which the person is,
-    where that is another one."""
+    """The parts of one desk. `opened_in` is the workspace of the current folder, if that is another one."""
 
     places: Places
     workspace: Path
@@ -53,29 +52,37 @@ class Parts(msgspec.Struct, frozen=True):
 
     @property
     def redactor(self) -> Redactor:
-        """Removes every known key from a text."""
+        """The redactor, which removes every known key from a text."""
         return self.keys.redactor
 
     @property
     def recorded_workspace(self) -> str:
-        """The workspace as the record names it, which keeps no key even where a folder is named like one."""
+        """The name of the workspace in the record, redacted like all of the record."""
         return self.redactor.redact(str(self.workspace))
 
     async def read_session(self, session: str) -> Session:
-        """One session as it is now."""
+        """Return the current state of a session."""
         records = await self.record.read(session)
         if not records:
-            raise NotFound(f"There is no session {session}.", "`roundtable list` shows the sessions there are.")
+            raise NotFound(f"There is no session {session}.", "`roundtable list` lists the sessions.")
         return Session.fold(session, records)
 
+    def find_session_workspace(self, session: Session) -> Path:
+        """Return the workspace of a session, or the one of this desk if that no longer exists."""
+        workspace = Path(session.charter.workspace)
+        return workspace if workspace.is_dir() else self.workspace
+
     async def find_session(self, address: str, owner: str | None = None) -> str:
-        """The id of the session at an address: an id, a slug, the beginning of either, a name, or `last`."""
-        found = await self.index.find(address, self.recorded_workspace, owner)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise UsageError(f"{address} fits {len(found)} sessions.", "Give more of it: `roundtable list`.")
+        """Return the id of the session at an address: an id, a slug, the beginning of either, a name, or `last`."""
+        ids = await self.index.find(address, self.recorded_workspace, owner)
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            raise UsageError(
+                f"The address {address} matches {len(ids)} sessions.",
+                "Write more of it; `roundtable list` lists the sessions.",
+            )
         if address == LAST_SESSION:
-            start = 'Start one: roundtable discuss "…". `roundtable list --all` shows those of other workspaces.'
+            start = 'Start one: roundtable discuss "…". `roundtable list --all` lists the sessions of all workspaces.'
             raise NotFound("There are no sessions in this workspace yet.", start)
-        raise NotFound(f"There is no session {address}.", "`roundtable list` shows the sessions there are.")
+        raise NotFound(f"There is no session {address}.", "`roundtable list` lists the sessions.")

@@ -1,4 +1,4 @@
-"""The lists of sessions and gates: projections of the record, kept for lookups, that can be rebuilt at any time."""
+"""Projections of the record for lookups: sessions, gates and applied changes. They can be rebuilt at any time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from roundtable.core.effects import ChangeApplied
 from roundtable.core.events import (
+    ChangeUndone,
     DecisionMade,
+    EffectDone,
     GateAnswered,
     GateOpened,
     Recorded,
@@ -29,15 +32,21 @@ INDEXED_EVENTS = (SessionOpened, SessionAmended, DecisionMade, SessionEnded, Ses
 INDEXED_GATES = (GateOpened, GateAnswered)
 """The facts that open or answer a gate."""
 
+INDEXED_CHANGES = (EffectDone, ChangeUndone)
+"""The facts that may apply or undo a change."""
+
 ROW_FIELDS = (
     *("id", "slug", "name", "workspace", "question", "meeting"),
-    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in", "owner"),
+    *("parent", "branched_at", "opened_at", "outcome", "forgotten_at", "opened_in", "owner", "applies"),
 )
 """The stored fields of a row; the other fields give the position of the session's newest fact."""
 
 
 class SessionRow(msgspec.Struct, frozen=True):
-    """One session as lists show it. `offset` is the global position of its newest fact, and the order of lists."""
+    """One session as lists show it. `offset` is the global position of its newest fact, and the order of lists.
+
+    `applies` is the slug or id of the session whose decision this one applies.
+    """
 
     id: str
     slug: str
@@ -55,6 +64,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     forgotten_at: str = ""
     opened_in: str = ""
     owner: str = ""
+    applies: str = ""
 
     def is_found_in(self, workspace: str | None) -> bool:
         """Whether the session belongs to this workspace or was opened there; always true if no workspace is given."""
@@ -114,6 +124,7 @@ class SessionRow(msgspec.Struct, frozen=True):
             offset=offset,
             opened_in=charter.opened_in,
             owner=charter.owner,
+            applies=str(charter.settings.get("of", "")),
         )
 
     @staticmethod
@@ -183,3 +194,35 @@ class WaitingGate(msgspec.Struct, frozen=True):
     session: SessionRow
     gate: Gate
     since: str
+
+
+class IndexedChange(msgspec.Struct, frozen=True):
+    """A change of a session: its commit, whether it was written to the workspace, and whether it was undone."""
+
+    commit: str = ""
+    applied: bool = False
+    undone: bool = False
+
+    @staticmethod
+    def id_of(event: EffectDone | ChangeUndone) -> str:
+        """The change that a fact applies or undoes; empty for any other effect."""
+        if isinstance(event, ChangeUndone):
+            return event.change
+        return event.result.undo if isinstance(event.result, ChangeApplied) else ""
+
+    @staticmethod
+    def after(known: IndexedChange | None, event: EffectDone | ChangeUndone) -> IndexedChange:
+        """The entry of a change after one more fact about it."""
+        known = known or IndexedChange()
+        if isinstance(event, EffectDone) and isinstance(event.result, ChangeApplied):
+            return IndexedChange(event.result.commit, applied=True, undone=known.undone)
+        return IndexedChange(known.commit, known.applied, undone=True)
+
+
+class AppliedChange(msgspec.Struct, frozen=True):
+    """A change that a session wrote to its workspace. `change` is its id for `roundtable undo`."""
+
+    session: SessionRow
+    change: str
+    commit: str = ""
+    undone: bool = False

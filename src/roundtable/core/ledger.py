@@ -74,6 +74,10 @@ class Entry(Value, frozen=True):
         """Whether a new meeting must know this entry: it is settled, and was not lifted or superseded."""
         return self.state in _RELEVANT_STATES[self.kind]
 
+    def is_overdue(self, today: str) -> bool:
+        """Whether a prediction is due on this date and nobody has said how it turned out."""
+        return self.state == EntryState.OPEN and self.due <= today
+
     @property
     def searchable(self) -> str:
         """The text in which a search looks."""

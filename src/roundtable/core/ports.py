@@ -9,7 +9,7 @@ from roundtable.core.changeset import FolderEdits
 from roundtable.core.effects import Effect, EffectResult
 from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
-from roundtable.core.index import SessionRow, WaitingGate
+from roundtable.core.index import AppliedChange, SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.sandbox import Exit, Job, Output
 from roundtable.core.values import (
@@ -138,6 +138,17 @@ class Index(Protocol):
 
     async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
         """Every gate that waits for an answer, the session with the newest fact first."""
+        ...
+
+    async def rows(self, ids: Sequence[str]) -> list[SessionRow]:
+        """The sessions with these ids, those with the newest fact first; unknown ids are left out."""
+        ...
+
+    async def applied_changes(self, workspace: str | None = None) -> list[AppliedChange]:
+        """Every change that a session wrote to its workspace, the session with the newest fact first.
+
+        The changes of one session are in the order in which they were written.
+        """
         ...
 
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:

@@ -437,6 +437,17 @@ class Gate(Value, frozen=True):
     again_of: str = ""
     kind: str = ""
 
+    @staticmethod
+    def numbered_id(name: str, number: int) -> str:
+        """Return the id of a gate that is asked several times; the first one has no number."""
+        return name if number == 1 else f"{name}-{number}"
+
+    @staticmethod
+    def split_numbered_id(id: str) -> tuple[str, int]:
+        """Return the name and the number of a gate; the number is 1 if the id has none."""
+        name, _, number = id.rpartition("-")
+        return (name, int(number)) if number.isdecimal() else (id, 1)
+
     def advance_answer(self, answers: Mapping[str, str]) -> str:
         """The answer given in advance; empty if there is none."""
         return answers.get(self.id) or answers.get(self.again_of, "")

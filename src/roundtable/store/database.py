@@ -113,10 +113,25 @@ _V4 = (
     "CREATE INDEX gates_waiting ON gates (session) WHERE answered = 0",
 )
 
+_V5 = (
+    "ALTER TABLE sessions ADD COLUMN applies TEXT NOT NULL DEFAULT ''",
+    """
+    CREATE TABLE changes (
+        session TEXT NOT NULL,
+        change TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        commit_id TEXT NOT NULL,
+        applied INTEGER NOT NULL,
+        undone INTEGER NOT NULL,
+        PRIMARY KEY (session, change)
+    ) WITHOUT ROWID
+    """,
+)
+
 Migrations = tuple[tuple[str, ...], ...]
-MIGRATIONS: Migrations = (_V1, _V2, _V3, _V4)
-INDEXED_SINCE = 4
-"""A database from before this version gets its index of sessions and gates built from its events."""
+MIGRATIONS: Migrations = (_V1, _V2, _V3, _V4, _V5)
+INDEXED_SINCE = 5
+"""A database from before this version gets its index of sessions, gates and changes built from its events."""
 
 
 def migrate_database(connection: sqlite3.Connection, steps: Migrations = MIGRATIONS) -> None:

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import NotFound
 from roundtable.core.index import (
+    INDEXED_CHANGES,
     INDEXED_GATES,
+    AppliedChange,
+    IndexedChange,
     IndexedGate,
     SessionRow,
     WaitingGate,
@@ -52,6 +55,7 @@ class InMemoryStore(InMemoryLedger):
         self._facts: defaultdict[str, list[Recorded]] = defaultdict(list)
         self._rows: dict[str, SessionRow] = {}
         self._gates: dict[tuple[str, str], IndexedGate] = {}
+        self._changes: dict[tuple[str, str], IndexedChange] = {}
         self._blobs: dict[Digest, bytes] = {}
         self._leases: dict[str, tuple[int, str, float]] = {}
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
@@ -157,14 +161,28 @@ class InMemoryStore(InMemoryLedger):
             if session == row.id and not known.answered
         ]
 
+    async def rows(self, ids: Sequence[str]) -> list[SessionRow]:
+        """Return the sessions with these ids, the one with the newest event first."""
+        return sorted((self._rows[id] for id in set(ids) & self._rows.keys()), key=lambda row: -row.offset)
+
+    async def applied_changes(self, workspace: str | None = None) -> list[AppliedChange]:
+        """Return the changes that sessions wrote, those of the session with the newest event first."""
+        return [
+            AppliedChange(row, change, known.commit, known.undone)
+            for row in await self.sessions(workspace, None)
+            for (session, change), known in self._changes.items()
+            if session == row.id and known.applied
+        ]
+
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """Return the events of all sessions after a global offset, each with its own offset."""
         return [fact for fact in self._log.items() if fact[0] > after][:limit]
 
     async def rebuild(self) -> None:
-        """Build the index of sessions and gates again from the record."""
+        """Build the index of sessions, gates and changes again from the record."""
         self._rows.clear()
         self._gates.clear()
+        self._changes.clear()
         for offset, recorded in self._log.items():
             self._index(offset, recorded)
 
@@ -175,6 +193,9 @@ class InMemoryStore(InMemoryLedger):
             place = (recorded.session, IndexedGate.id_of(recorded.event))
             if gate := IndexedGate.after(self._gates.get(place), recorded):
                 self._gates[place] = gate
+        elif isinstance(recorded.event, INDEXED_CHANGES) and (change := IndexedChange.id_of(recorded.event)):
+            place = (recorded.session, change)
+            self._changes[place] = IndexedChange.after(self._changes.get(place), recorded.event)
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
         """Delete sessions, and the blobs that no event refers to any more; a running session is not deleted."""
@@ -187,6 +208,7 @@ class InMemoryStore(InMemoryLedger):
             size += sum(len(_body(recorded).encode()) for recorded in self._facts.pop(session))
             self._rows.pop(session, None)
             self._gates = {place: gate for place, gate in self._gates.items() if place[0] != session}
+            self._changes = {place: change for place, change in self._changes.items() if place[0] != session}
             self._leases.pop(session, None)
             self.drop_filing(session)
         self._log = {offset: recorded for offset, recorded in self._log.items() if recorded.session not in removed}

@@ -1,8 +1,9 @@
-"""The index of sessions and gates in SQLite: written with each fact, in one transaction, and read by every lookup."""
+"""The index of sessions, gates and applied changes in SQLite, written in one transaction with each fact."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,11 +11,14 @@ import msgspec
 from roundtable.core.events import Recorded
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import (
+    INDEXED_CHANGES,
     INDEXED_EVENTS,
     INDEXED_GATES,
     LAST_SESSION,
     MIN_PREFIX_LENGTH,
     ROW_FIELDS,
+    AppliedChange,
+    IndexedChange,
     IndexedGate,
     SessionRow,
     WaitingGate,
@@ -24,7 +28,7 @@ from roundtable.store.fact_rows import FACT, read_stored_fact
 
 _ROW = (
     "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
-    "forgotten_at, opened_in, owner"
+    "forgotten_at, opened_in, owner, applies"
 )
 _ONE = f"SELECT {_ROW} FROM listed WHERE id = ?"
 _PUT_ROW = f"INSERT OR REPLACE INTO sessions ({', '.join(ROW_FIELDS)}) VALUES ({', '.join('?' * len(ROW_FIELDS))})"
@@ -43,6 +47,18 @@ _PUT_GATE = """
 _WAITING = f"""
     SELECT {_ROW}, body, since FROM gates JOIN listed ON listed.id = gates.session
     WHERE answered = 0 AND outcome = '' AND {{}}
+    ORDER BY pos DESC, place
+"""
+_ROWS = f"SELECT {_ROW} FROM listed WHERE id IN (SELECT value FROM json_each(?)) ORDER BY pos DESC"
+_CHANGE = "SELECT commit_id, applied, undone FROM changes WHERE session = ? AND change = ?"
+_PUT_CHANGE = """
+    INSERT INTO changes (session, change, place, commit_id, applied, undone) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (session, change)
+    DO UPDATE SET commit_id = excluded.commit_id, applied = excluded.applied, undone = excluded.undone
+"""
+_APPLIED = f"""
+    SELECT {_ROW}, change, commit_id, undone FROM changes JOIN listed ON listed.id = changes.session
+    WHERE applied = 1 AND {{}}
     ORDER BY pos DESC, place
 """
 _FACTS = f"SELECT pos, {FACT} FROM events WHERE kind IN ({{}}) ORDER BY pos"
@@ -71,7 +87,7 @@ class Scope(NamedTuple):
 
 
 class SessionIndex:
-    """The tables `sessions` and `gates`."""
+    """The tables `sessions`, `gates` and `changes`."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -90,11 +106,15 @@ class SessionIndex:
             if gate is not None and gate != known:
                 body = msgspec.json.encode(gate.gate).decode()
                 self._db.execute(_PUT_GATE, (recorded.session, id, pos, gate.since, gate.answered, body))
+        elif isinstance(event, INDEXED_CHANGES) and (id := IndexedChange.id_of(event)):
+            change = IndexedChange.after(self._change(recorded.session, id), event)
+            self._db.execute(_PUT_CHANGE, (recorded.session, id, pos, change.commit, change.applied, change.undone))
 
     def rebuild(self) -> None:
         """Build the index again from the facts; a fact that cannot be read is left out."""
         self._db.execute("DELETE FROM gates")
-        kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES)]
+        self._db.execute("DELETE FROM changes")
+        kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES, *INDEXED_CHANGES)]
         for pos, *row in self._db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
             try:
                 recorded = read_stored_fact(self._db, row)
@@ -127,6 +147,15 @@ class SessionIndex:
         rows = self._db.execute(_WAITING.format(scope.condition), scope._asdict())
         return [WaitingGate(SessionRow(*row), _decode_gate(body), since) for *row, body, since in rows]
 
+    def rows_by_id(self, ids: Sequence[str]) -> list[SessionRow]:
+        """Return the rows of the sessions with these ids, the one with the newest fact first."""
+        return self._rows(_ROWS, (msgspec.json.encode(ids).decode(),))
+
+    def applied_changes(self, scope: Scope) -> list[AppliedChange]:
+        """Return the changes that sessions wrote, those of the session with the newest fact first."""
+        rows = self._db.execute(_APPLIED.format(scope.condition), scope._asdict())
+        return [AppliedChange(SessionRow(*row), change, commit, bool(undone)) for *row, change, commit, undone in rows]
+
     def _rows(self, query: str, values: Any) -> list[SessionRow]:
         return [SessionRow(*row) for row in self._db.execute(query, values)]
 
@@ -136,3 +165,7 @@ class SessionIndex:
     def _gate(self, session: str, gate: str) -> IndexedGate | None:
         row = self._db.execute(_GATE, (session, gate)).fetchone()
         return IndexedGate(_decode_gate(row[0]), row[1], bool(row[2])) if row else None
+
+    def _change(self, session: str, change: str) -> IndexedChange | None:
+        row = self._db.execute(_CHANGE, (session, change)).fetchone()
+        return IndexedChange(row[0], bool(row[1]), bool(row[2])) if row else None

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
 from roundtable.core.faults import RecordError
-from roundtable.core.index import SessionRow, WaitingGate
+from roundtable.core.index import AppliedChange, SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.ports import Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
@@ -203,6 +203,14 @@ class SqliteStore:
         """Return every gate that waits for an answer, the session with the newest fact first."""
         return await self._read(lambda db: SessionIndex(db).waiting_gates(Scope(workspace, owner)))
 
+    async def rows(self, ids: Sequence[str]) -> list[SessionRow]:
+        """Return the sessions with these ids, the one with the newest event first."""
+        return await self._read(lambda db: SessionIndex(db).rows_by_id(ids))
+
+    async def applied_changes(self, workspace: str | None = None) -> list[AppliedChange]:
+        """Return the changes that sessions wrote, those of the session with the newest event first."""
+        return await self._read(lambda db: SessionIndex(db).applied_changes(Scope(workspace, None)))
+
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """Return the events of all sessions after a global offset, each with its own offset."""
         return await self._read(
@@ -210,7 +218,7 @@ class SqliteStore:
         )
 
     async def rebuild(self) -> None:
-        """Build the index of sessions and gates again from the record."""
+        """Build the index of sessions, gates and changes again from the record."""
         await self._writer.submit(lambda db: SessionIndex(db).rebuild())
 
     async def remove(self, sessions: Sequence[str]) -> RemovedSessions:
@@ -313,7 +321,10 @@ def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorde
 
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
 _BODIES = "SELECT body FROM events WHERE session = ?"
-_TABLES = {"events": "session", "leases": "session", "filing": "session", "gates": "session", "sessions": "id"}
+_TABLES = {
+    **dict.fromkeys(("events", "leases", "filing", "gates", "changes"), "session"),
+    "sessions": "id",
+}
 """The tables with rows of a session, and the column that names the session."""
 _NAMING = "SELECT body FROM events WHERE body LIKE '%sha256:%'"
 _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:' AS BLOB))"

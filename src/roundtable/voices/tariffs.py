@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
+from roundtable.core.values import Seat
 from roundtable.voices.agents.acp import adapt_to_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.endpoints import Endpoint
@@ -63,6 +64,11 @@ class Tariffs:
             return Tariff("tokens") if agent is None else self._find_agent_tariff(agent, model or agent.default_model)
         endpoint = self._endpoints.get(kind)
         return Tariff("tokens") if endpoint is None else _find_endpoint_tariff(endpoint, rest or endpoint.default_model)
+
+    def list_paid_voices(self, seats: Iterable[Seat], *, judging: bool = False) -> list[str]:
+        """Return the voices of these seats that are paid by the token; with `judging`, also their judge voices."""
+        voices = dict.fromkeys(voice for seat in seats for voice in seat.voice_chain(judging=judging))
+        return [voice for voice in voices if self.find_tariff(voice).paid == "tokens"]
 
     def _find_agent_tariff(self, agent: Agent, model: str) -> Tariff:
         """Return the tariff of an agent. A key takes precedence over a plan; if neither is certain, assume a key."""

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from roundtable.app.opening.context_window import (
     FILE_BYTES_IN_UNKNOWN_WINDOW,
-    LEAST_FILE_TOKENS,
-    MOST_MAP_TOKENS,
+    MAX_MAP_TOKENS,
+    MIN_FILE_TOKENS,
     ContextRoom,
     compute_context_tokens_left,
     split_context_between_map_and_files,
 )
-from roundtable.app.opening.meeting_catalog import find_charter_meeting
+from roundtable.app.opening.meeting_catalog import MeetingCatalog
 from roundtable.core.replies import find_reply_codec
 from roundtable.core.replies.file_changes import choose_changes_codec
 from roundtable.core.text.chunks import CHUNK_TOKENS, SizedFile
@@ -84,7 +84,7 @@ class PromptForecast:
         return [self._measure_prompt(round, template, times) for _ in range(times)]
 
     def _enter_stage(self, stage: str) -> None:
-        """Enter a stage; later stages are told the result of earlier ones."""
+        """Enter a stage; later stages see the results of earlier ones."""
         if self._stage and stage != self._stage:
             self._agreed += self._ruling + self._found + self._printed
             self._ruling = self._found = self._printed = 0
@@ -131,7 +131,7 @@ class PromptForecast:
     def _measure_shown(self, round: PlannedRound, times: int) -> int:
         shown = {
             "files": self._measure_files_shown(round),
-            "part": -(-self._project_bytes // times) + (MOST_MAP_TOKENS * BYTES_PER_TOKEN if times > 1 else 0),
+            "part": -(-self._project_bytes // times) + (MAX_MAP_TOKENS * BYTES_PER_TOKEN if times > 1 else 0),
             "found": -(-self._found // times),
             "answers": self._said,
             "printed": PRINTED_BYTES if self._pace.at_worst else 0,
@@ -158,8 +158,8 @@ class PromptForecast:
     def _part_limit(self, tokens: int, round: PlannedRound) -> int:
         """Tokens of files in one part, by the windows of who reads them."""
         room = self._project.room(round.tokens)
-        told = len(self._charter.question.encode()) + self._agreed + self._surroundings
-        left = None if room.named is None else max(LEAST_FILE_TOKENS, compute_context_tokens_left(room.named, told))
+        used = len(self._charter.question.encode()) + self._agreed + self._surroundings
+        left = None if room.named is None else max(MIN_FILE_TOKENS, compute_context_tokens_left(room.named, used))
         chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
         return split_context_between_map_and_files([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
 
@@ -193,7 +193,7 @@ class MeetingEstimate:
         self._charter = charter
         self._project = project
         self._templates = {name: sizes[digest] for name, digest in charter.templates.items()}
-        self._rounds = find_charter_meeting(charter).planned_rounds(charter.settings, charter.options)
+        self._rounds = MeetingCatalog.find_charter_meeting(charter).planned_rounds(charter.settings, charter.options)
 
     def estimate_likely_calls(
         self, seat: Seat, answer: int, thought: int, overhead: int, *, judging: bool

@@ -199,8 +199,8 @@ def _sum_ranges(spans: Iterable[CostRange]) -> CostRange:
 
 def _combine_known(together: Callable[[Iterable[float]], float], amounts: Sequence[float | None]) -> float | None:
     """Combine the known amounts; None if all of them are unknown or zero and some are unknown."""
-    told = together([amount or 0.0 for amount in amounts])
-    return None if None in amounts and not told else told
+    combined = together([amount or 0.0 for amount in amounts])
+    return None if None in amounts and not combined else combined
 
 
 async def _quote_seat(

@@ -1,7 +1,7 @@
-"""The desk: what doors, tests and embedding programs may use of the app, and nothing else of it.
+"""The desk: the only part of the app that doors, tests and embedding programs use.
 
 `Roundtable` has six parts: `meetings`, `sessions`, `gates`, `memory`, `changes` and `setup`. Names are imported when
-they are first used, so that a command loads what it needs and no more.
+they are first used, so that a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from roundtable.app.cost.quote import CostRange, MeetingQuote, SeatQuote
     from roundtable.app.desk.changes import CodeSource
-    from roundtable.app.desk.roundtable import Roundtable, hold
+    from roundtable.app.desk.roundtable import Roundtable
     from roundtable.app.desk.setup import Setup
+    from roundtable.app.effects.undo_change import UndoableChange
     from roundtable.app.machine.discovery import DiscoveredSeat, EndpointState
     from roundtable.app.machine.doctor import DoctorReport
     from roundtable.app.machine.embedded_models import ModelState
@@ -29,11 +30,9 @@ if TYPE_CHECKING:
     from roundtable.app.opening.stage_lists import StageOptions
     from roundtable.app.records.export import EXPORT_SUFFIXES, PRINT_INSTEAD_HELP
     from roundtable.app.records.forget import RemovedSessions
-    from roundtable.app.records.list_worktrees import ListedWorktree
-    from roundtable.app.records.memory import is_prediction_overdue
     from roundtable.app.records.session_project import ProjectVersion
-    from roundtable.app.records.undo_change import UndoableChange
     from roundtable.app.records.workspace_files import FolderWrite
+    from roundtable.app.records.workspace_worktrees import ListedWorktree
     from roundtable.app.runs.open_gates import OpenGate
     from roundtable.app.settings.config import Config, Settings
     from roundtable.app.settings.places import Places
@@ -52,10 +51,8 @@ NAMES = {
     "Settings": "roundtable.app.settings.config",
     "Setup": "roundtable.app.desk.setup",
     "StageOptions": "roundtable.app.opening.stage_lists",
-    "hold": "roundtable.app.desk.roundtable",
-    "is_prediction_overdue": "roundtable.app.records.memory",
 }
-"""Where the names come from that are needed at run time; the others are types only."""
+"""The modules of the names that exist at run time; all other names are only types."""
 
 
 def __getattr__(name: str) -> Any:
@@ -101,6 +98,4 @@ __all__ = [
     "StageOptions",
     "UndoableChange",
     "VoiceCheck",
-    "hold",
-    "is_prediction_overdue",
 ]

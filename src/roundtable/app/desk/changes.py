@@ -1,4 +1,4 @@
-"""The changes part of the desk: changes of the code that are discussed, written, undone, or handed over."""
+"""The `changes` part of the desk: code changes to discuss, changes that sessions wrote, projects, and worktrees."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from roundtable.core.events import Recorded
 from roundtable.core.session import Session
 
 if TYPE_CHECKING:
+    from roundtable.app.effects.undo_change import UndoableChange
     from roundtable.app.opening.code_changes import CodeChanges
-    from roundtable.app.records.list_worktrees import ListedWorktree
-    from roundtable.app.records.session_project import ProjectVersion
-    from roundtable.app.records.undo_change import UndoableChange
+    from roundtable.app.records.session_project import ProjectVersion, SessionProjects
+    from roundtable.app.records.workspace_worktrees import ListedWorktree, WorkspaceWorktrees
     from roundtable.app.wiring import Wiring
     from roundtable.core.effects import ProjectDelivered
     from roundtable.workshop.edit.undo import UndoResult
@@ -23,100 +23,97 @@ if TYPE_CHECKING:
 
 
 class CodeSource:
-    """Changes of a workspace as something to discuss; this needs no open desk."""
+    """The code changes of a workspace that can be discussed; this works without an open desk."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
 
     @classmethod
     def here(cls) -> CodeSource:
-        """The changes of the workspace in the current folder."""
+        """Return the source for the workspace of the current folder."""
         return cls(find_workspace(Path.cwd()))
 
     def read_uncommitted(self) -> CodeChanges:
-        """What the working tree has that the last commit does not, with the text of new files."""
-        from roundtable.app.opening.code_changes import read_uncommitted_changes
+        """Return the uncommitted changes, with the text of new files."""
+        from roundtable.app.opening.code_changes import CodeChanges
 
-        return read_uncommitted_changes(self._workspace)
+        return CodeChanges.of_working_tree(self._workspace)
 
     def read_branch(self, branch: str) -> CodeChanges:
-        """What a branch changed since it left the main one."""
-        from roundtable.app.opening.code_changes import read_branch_changes
+        """Return the changes of a branch since it left the default branch."""
+        from roundtable.app.opening.code_changes import CodeChanges
 
-        return read_branch_changes(self._workspace, branch)
+        return CodeChanges.of_branch(self._workspace, branch)
 
     def read_patch(self, raw: bytes) -> CodeChanges:
-        """What a patch changes."""
-        from roundtable.app.opening.code_changes import read_patch_changes
+        """Return the changes in a patch."""
+        from roundtable.app.opening.code_changes import CodeChanges
 
-        return read_patch_changes(raw)
+        return CodeChanges.of_patch(raw)
 
 
 class Changes(CodeSource):
-    """Changes to the code of this workspace, and what sessions made of them."""
+    """The changes that sessions made to the code of this workspace."""
 
     def __init__(self, wiring: Wiring) -> None:
         super().__init__(wiring.parts.workspace)
         self._wiring = wiring
         self._parts = wiring.parts
 
-    # --- what the table wrote --------------------------------------------------------------------
+    # --- applied changes -------------------------------------------------------------------------
 
     async def undo(self, id: str = "", by: str = "") -> UndoResult:
-        """Undo a change that a session wrote to the workspace; the newest if none is named."""
-        from roundtable.app.records.undo_change import undo_change
+        """Undo a change that a session wrote to the workspace; the newest one if no id is given."""
+        from roundtable.app.effects.undo_change import undo_applied_change
 
-        return await undo_change(self._parts, id, by)
+        return await undo_applied_change(self._parts, id, by)
 
     async def list_undoable(self) -> Sequence[UndoableChange]:
-        """The changes that can be undone here, newest first."""
-        from roundtable.app.records.undo_change import list_undoable_changes
+        """Return the changes of this workspace that can be undone, newest first."""
+        from roundtable.app.effects.undo_change import list_undoable_applied_changes
 
-        return await list_undoable_changes(self._parts)
+        return await list_undoable_applied_changes(self._parts)
+
+    # --- projects --------------------------------------------------------------------------------
+
+    def _projects(self) -> SessionProjects:
+        from roundtable.app.records.session_project import SessionProjects
+
+        return SessionProjects(self._parts.record)
 
     async def project_versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
-        """Every version of the project that a session made, in the order of its stages; refused where it made none."""
-        from roundtable.app.records.session_project import list_project_versions, no_project_error
-
-        versions = await list_project_versions(self._parts.record, session, records)
-        if not any(version.changes for version in versions):
-            raise no_project_error()
-        return versions
+        """Return the versions of a session's project in the order of its stages; raise NotFound if it made none."""
+        return await self._projects().require_versions(session, records)
 
     async def read_project_file(self, versions: Sequence[ProjectVersion], path: str, name: str = "") -> bytes:
-        """One file of a version of the project; of the last merged one, unless another is named."""
-        from roundtable.app.records.session_project import read_project_file
-
-        return await read_project_file(self._parts.record, versions, path, name)
+        """Return one file of a project version; of the last merged version unless another one is named."""
+        return await self._projects().read_file(versions, path, name)
 
     async def hand_over_project(
         self, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
     ) -> ProjectDelivered:
-        """Write the project of a session to a folder, at the person's own command."""
-        from roundtable.app.records.session_project import hand_over_project
-
-        return await hand_over_project(self._parts.record, session, records, form, into)
+        """Write the project of a session to a folder, because the person asked for it."""
+        return await self._projects().hand_over(session, records, form, into)
 
     # --- worktrees -------------------------------------------------------------------------------
 
-    async def list_worktrees(self) -> Sequence[ListedWorktree]:
-        """Every worktree of this workspace, and why it must stay if it must."""
-        from roundtable.app.records.list_worktrees import list_worktrees
+    def _worktrees(self) -> WorkspaceWorktrees:
+        from roundtable.app.records.workspace_worktrees import WorkspaceWorktrees
 
-        return await list_worktrees(self._wiring.workplaces.worktrees, self._parts.leases)
+        return WorkspaceWorktrees(self._wiring.agent_worktrees.worktrees, self._parts.leases)
+
+    async def list_worktrees(self) -> Sequence[ListedWorktree]:
+        """Return every worktree of this workspace, with the reason to keep it."""
+        return await self._worktrees().list()
 
     async def make_worktree(self, agent: str, task: str, session: str = "", base: str = "HEAD") -> Worktree:
-        """Make a worktree for an agent and its task, on a branch of its own, and run its set-up."""
-        return await self._wiring.workplaces.make(agent, task, session, base)
+        """Create a worktree for an agent and its task, on a new branch, and run its set-up programs."""
+        return await self._wiring.agent_worktrees.make(agent, task, session, base)
 
     async def discard_worktree(self, name: str) -> None:
-        """Delete a worktree with everything in it; refused while its session runs."""
-        from roundtable.app.records.list_worktrees import discard_worktree
-
-        await discard_worktree(self._wiring.workplaces.worktrees, self._parts.leases, name)
+        """Delete a worktree and everything in it; raise UsageError while its session is running."""
+        await self._worktrees().discard(name)
 
     async def discard_unneeded_worktrees(self) -> tuple[Sequence[ListedWorktree], Sequence[ListedWorktree]]:
-        """Delete the worktrees with which nothing is lost; returns those that were deleted and those that stay."""
-        from roundtable.app.records.list_worktrees import discard_unneeded_worktrees
-
-        return await discard_unneeded_worktrees(self._wiring.workplaces.worktrees, self._parts.leases)
+        """Delete the worktrees without work that would be lost; return the deleted ones and the kept ones."""
+        return await self._worktrees().discard_unneeded()

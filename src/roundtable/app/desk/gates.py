@@ -1,4 +1,4 @@
-"""The gates part of the desk: what waits for a person, and their answers."""
+"""The `gates` part of the desk: open gates and the answers of people."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from roundtable.workshop.identity import current_user_name
 
 
 class Gates:
-    """The questions that only a person may answer."""
+    """The gates: questions that only a person may answer."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._parts = wiring.parts
 
     async def list_open(self, *, everywhere: bool = False, owner: str | None = None) -> list[OpenGate]:
-        """Every gate that waits in this workspace, or in all of them; the newest session first."""
+        """Return the open gates of this workspace, or of all workspaces; the newest session first."""
         return await list_open_gates(self._parts, everywhere=everywhere, owner=owner)
 
     async def answer(
@@ -35,28 +35,28 @@ class Gates:
         by_program: bool = False,
         source: AnswerSource = AnswerSource.PERSON,
     ) -> Recorded:
-        """Answer a gate. A gate that lets something be written takes no answer from a program."""
+        """Answer a gate. A gate that allows files to be written accepts no answer from a program."""
         state = await self._parts.read_session(session)
-        known = state.gates.get(gate)
-        if known is None:
+        asked = state.gates.get(gate)
+        if asked is None:
             raise NotFound(f"This session has no gate called {gate}.", "`roundtable show` lists its gates.")
-        if known.writes and (by_program or SEAT_VARIABLE in os.environ):
+        if asked.writes and (by_program or SEAT_VARIABLE in os.environ):
             raise UsageError(
-                f"Gate {gate} lets something be written, and only the person may answer it.",
+                f"Gate {gate} allows files to be written, so only the person may answer it.",
                 f"Ask them to answer it at their terminal: roundtable answer {state.charter.slug} {gate}=OPTION",
             )
-        if option not in known.options:
-            raise UsageError(f"{option} is not an answer to {gate}.", f"Choose one of: {', '.join(known.options)}.")
-        if known.is_own_words_answer(option) and not text.strip():
-            raise UsageError(f"`{option}` says nothing without your words.", "Add them as the answer's text (--text).")
+        if option not in asked.options:
+            raise UsageError(f"Gate {gate} has no option {option}.", f"Choose one of: {', '.join(asked.options)}.")
+        if asked.is_own_words_answer(option) and not text.strip():
+            raise UsageError(f"The answer `{option}` needs your own words.", "Add them with --text.")
         if gate in state.answers:
-            raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
+            raise UsageError(f"Gate {gate} was already answered: {state.answers[gate].option}.")
         self._parts.keys.learn_keychain_keys()
         answer = GateAnswered(gate, option, text, by or current_user_name(), source)
         return await self._parts.record.append(session, answer)
 
     async def check_choice(self, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
-        """Why the chosen part of a draft cannot be written, such as that it would not parse; a sentence each."""
-        from roundtable.app.effects.apply_change import validate_chosen_hunks
+        """Return a sentence for each reason why the chosen hunks cannot be written, such as a syntax error."""
+        from roundtable.app.effects.apply_change import ChangeApplier
 
-        return await validate_chosen_hunks(self._parts.record, draft, choice)
+        return await ChangeApplier.check_choice(self._parts.record, draft, choice)

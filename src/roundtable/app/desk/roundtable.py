@@ -1,4 +1,4 @@
-"""The desk of one person in one workspace: six parts, and nothing else."""
+"""The desk of one person in one workspace. Doors, tests and embedding programs use the product only through it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from roundtable.app.desk.meetings import Meetings
 from roundtable.app.desk.sessions import Sessions
-from roundtable.app.opening.agenda import Agenda
 from roundtable.app.parts import Parts
 from roundtable.app.records.memory import WorkspaceMemory
 from roundtable.app.settings.config import Settings
 from roundtable.app.settings.places import Places
-from roundtable.app.wiring import Record, Wiring, wire
+from roundtable.app.wiring import Record, Wiring
 from roundtable.core.ports import Performer, Sandbox, Voices
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.values import Decision
 
 if TYPE_CHECKING:
     from roundtable.app.desk.changes import Changes
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
 class Roundtable:
     """The product as a library. `async with await Roundtable.open() as desk: …`
 
-    `meetings` opens and runs them, `sessions` looks them up and steers them, `gates` answers what waits for a person,
-    `memory` is what the workspace remembers, `changes` is the code, and `setup` is the machine and its config.
+    `meetings` opens and runs meetings, `sessions` finds and steers sessions, `gates` answers open gates, `memory` is
+    the ledger of the workspace, `changes` handles code changes, and `setup` is the machine and its config.
     """
 
     def __init__(self, wiring: Wiring) -> None:
@@ -50,13 +48,13 @@ class Roundtable:
         performer: Performer | None = None,
         opened_in: Path | None = None,
     ) -> Roundtable:
-        """Open the desk of this person in this workspace. With `settings`, no config is read.
+        """Open the desk of the current user in a workspace. With `settings`, no config is read.
 
-        A store, voices, sandbox or performer that is given is used in place of the product's own and is not closed
-        with the desk. `opened_in` is the folder in which the person is, where that is not the workspace.
+        A given store, voices, sandbox or performer replaces the default one and is not closed with the desk.
+        `opened_in` is the current folder of the person, if that is not the workspace.
         """
         return cls(
-            await wire(
+            await Wiring.open(
                 workspace,
                 places,
                 settings,
@@ -80,38 +78,38 @@ class Roundtable:
 
     @cached_property
     def gates(self) -> Gates:
-        """The questions that only a person may answer."""
+        """The gates: questions that only a person may answer."""
         from roundtable.app.desk.gates import Gates
 
         return Gates(self._wiring)
 
     @cached_property
     def changes(self) -> Changes:
-        """Changes to the code of this workspace."""
+        """The code changes of this workspace."""
         from roundtable.app.desk.changes import Changes
 
         return Changes(self._wiring)
 
     @cached_property
     def setup(self) -> DeskSetup:
-        """The machine, its voices and keys, and the config."""
+        """The machine: its voices, keys and config."""
         from roundtable.app.desk.setup import DeskSetup
 
         return DeskSetup(self._wiring)
 
     @property
     def parts(self) -> Parts:
-        """What the desk is made of, for tests and programs that embed it."""
+        """The ports, places and settings of the desk, for tests and embedding programs."""
         return self._wiring.parts
 
     @property
     def wiring(self) -> Wiring:
-        """What works on those parts, for tests and programs that embed the desk."""
+        """The objects that work on the parts, for tests and embedding programs."""
         return self._wiring
 
     @property
     def workspace(self) -> Path:
-        """The folder whose meetings these are."""
+        """The workspace of this desk."""
         return self._wiring.parts.workspace
 
     @property
@@ -121,11 +119,5 @@ class Roundtable:
 
     @property
     def recovered(self) -> tuple[str, ...]:
-        """A sentence for each change that an earlier process left half written here, and what became of it."""
+        """A sentence about each change that an earlier process left unfinished here."""
         return self._wiring.recovered
-
-
-async def hold(desk: Roundtable, agenda: Agenda) -> tuple[str, Decision]:
-    """Open a session and run it to its end."""
-    session = await desk.meetings.open(agenda)
-    return session, await desk.meetings.run(session)

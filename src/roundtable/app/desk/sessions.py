@@ -1,4 +1,4 @@
-"""The sessions part of the desk: looking them up, following them, steering them, and what is made of their record."""
+"""The `sessions` part of the desk: finds, watches, steers, branches and exports sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.app.runs.watch import watch_session
-from roundtable.app.settings.places import find_session_workspace
 from roundtable.app.wiring import Wiring
 from roundtable.core.events import (
     CancelAsked,
@@ -36,11 +35,11 @@ if TYPE_CHECKING:
 
 
 Records = list[Recorded]
-"""Facts of one session in order."""
+"""The facts of one session in order."""
 
 
 class Sessions:
-    """The sessions on the record. `by` names the person who acts, where that is not the one at this machine."""
+    """The sessions on the record. `by` names the person who acts, if that is not the current user."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
@@ -49,7 +48,7 @@ class Sessions:
     # --- looking up ------------------------------------------------------------------------------
 
     async def get(self, session: str) -> Session:
-        """One session as it is now."""
+        """Return the current state of a session."""
         return await self._parts.read_session(session)
 
     async def list(
@@ -60,75 +59,75 @@ class Sessions:
         owner: str | None = None,
         after: int | None = None,
     ) -> Sequence[SessionRow]:
-        """The sessions that belong to this workspace or were opened in it, newest first.
+        """Return the sessions that belong to this workspace or were opened in it, newest first.
 
-        `after` is the `offset` of the last row of the page before.
+        `after` is the `offset` of the last row of the previous page.
         """
         workspace = None if everywhere else self._parts.recorded_workspace
         return await self._parts.index.sessions(workspace, limit, owner=owner, after=after)
 
     async def find(self, address: str, owner: str | None = None) -> str:
-        """The id of the session at an address: an id, a slug, the beginning of either, a name, or `last`."""
+        """Return the id of the session at an address: an id, a slug, the beginning of either, a name, or `last`."""
         return await self._parts.find_session(address, owner)
 
     def workspace_of(self, session: Session) -> Path:
-        """The workspace that a session belongs to; this one, where that folder does not exist any more."""
-        return find_session_workspace(session.charter.workspace, self._parts.workspace)
+        """Return the workspace of a session, or this one if that folder no longer exists."""
+        return self._parts.find_session_workspace(session)
 
     async def children(self, session: str) -> Sequence[SessionRow]:
-        """The meetings held under a session."""
+        """Return the child sessions of a session."""
         return await self._parts.index.children(session)
 
     async def records(self, session: str, after: int = 0) -> Records:
-        """The facts of a session after a sequence number."""
+        """Return the facts of a session after a sequence number."""
         return await self._parts.record.read(session, after)
 
     async def read_blob(self, digest: Digest) -> bytes:
-        """A file or long text that facts refer to by its digest."""
+        """Return a file or long text that facts refer to by its digest."""
         return await self._parts.record.fetch(digest)
 
     async def facts(self, after: int = 0, limit: int = 1000) -> Sequence[tuple[int, Recorded]]:
-        """The facts of all sessions in the order in which they were written; the last offset is the next cursor."""
+        """Return the facts of all sessions with their offsets, oldest first; the last offset is the next `after`."""
         return await self._parts.index.facts(after, limit)
 
     async def holder(self, session: str) -> str | None:
-        """The live process that runs a session, if there is one."""
+        """Return the process that runs a session, if there is one."""
         return await self._parts.leases.holder(session)
 
     # --- following -------------------------------------------------------------------------------
 
     def watch(self, session: str, after: int = 0, *, here: bool = False) -> AsyncGenerator[Recorded | Delta]:
-        """Follow a session: first the record, then what is being said, then live; in this or another process.
+        """Follow a session of this or another process: its record, the text being written, then live events.
 
-        `here` says that this process is about to run it, where the watching may begin before the run does.
+        Set `here` if this process is about to run the session but has not started yet.
         """
         parts = self._parts
         return watch_session(parts.record, parts.feed, parts.places.socket(session), session, after, here)
 
     async def wait_for_facts(self, session: str, after: int, timeout: float) -> bool:
-        """Wait until a session has a fact after this number, or until the time is up."""
+        """Wait until a session has a fact after this number; return False if the time is up."""
         return await self._parts.record.changed(session, after, timeout)
 
     # --- steering --------------------------------------------------------------------------------
 
     async def say(self, session: str, text: str, to: Sequence[str] = (), by: str = "") -> Recorded:
-        """Put a note to the table; the seats hear it at their next turn."""
+        """Record a note to the table; the seats read it at their next turn."""
         return await self._record_words(session, NoteSaid(text, by=by or current_user_name(), to=tuple(to)))
 
     async def pause(self, session: str, by: str = "") -> Recorded:
-        """Start no new turn."""
+        """Pause a session: no new turn starts."""
         return await self._parts.record.append(session, PauseAsked(by=by or current_user_name()))
 
     async def resume(self, session: str, by: str = "") -> Recorded:
-        """Let a paused session go on."""
+        """Continue a paused session."""
         return await self._parts.record.append(session, ContinueAsked(by=by or current_user_name()))
 
     async def stop_program(self, session: str, by: str = "") -> Recorded:
-        """End the program that a session runs now; the session goes on."""
+        """Stop the program that a session is running; the session continues."""
         return await self._parts.record.append(session, StopAsked(by=by or current_user_name()))
 
     async def cancel(self, session: str, reason: str = "", by: str = "") -> Recorded:
-        """End a session now, and the meetings held under it; what was said so far is kept."""
+        """Cancel a session and its child sessions at once; everything recorded is kept."""
         recorded = await self._record_words(session, CancelAsked(by=by or current_user_name(), reason=reason))
         for row in await self._parts.index.children(session):
             if not row.outcome and not row.forgotten_at:
@@ -136,9 +135,11 @@ class Sessions:
         return recorded
 
     async def amend(self, session: str, amendment: SessionAmended) -> Recorded:
-        """Change the charter in the open; it takes effect with the next round."""
+        """Record a change of the charter, which takes effect with the next round."""
         if amendment.name == LAST_SESSION:
-            raise UsageError(f"A session cannot be called {LAST_SESSION}: that always means the newest one.")
+            raise UsageError(
+                f"A session cannot have the name {LAST_SESSION}: that name always means the newest session."
+            )
         known = {seat.name for seat in (await self.get(session)).charter.seats}
         for name in (*amendment.seats_on, *amendment.seats_off):
             if name not in known:
@@ -147,7 +148,7 @@ class Sessions:
         return await self._record_words(session, msgspec.structs.replace(amendment, by=by))
 
     async def add_context(self, session: str, path: str, by: str = "") -> Recorded:
-        """Show a file to the table from the next round on."""
+        """Show a file to the seats from the next round on."""
         from roundtable.app.opening.context_files import store_context_file
 
         parts = self._parts
@@ -156,52 +157,52 @@ class Sessions:
         return await self.amend(session, SessionAmended(by=by or current_user_name(), context_added=(item,)))
 
     async def branch(self, session: str, before_round: str) -> str:
-        """Open a session that shares the record up to a round and goes its own way from there."""
+        """Open a session that shares the record up to a round and continues from there on its own."""
         from roundtable.app.records.branch import branch_stored_session_before_round
 
         branch, opened = await branch_stored_session_before_round(self._parts, session, before_round)
-        await self._wiring.hooks.tell(branch, opened)
+        await self._wiring.hooks.run_for(branch, opened)
         return branch
 
     async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
-        """Open a session that goes on from before a stage, whose instructions say what is to be different."""
+        """Open a session that repeats a stage and all later ones, with added instructions for the stage."""
         from roundtable.app.records.branch import branch_stored_session_before_stage
 
         self._parts.keys.learn_keychain_keys()
         branch, opened = await branch_stored_session_before_stage(self._parts, session, stage, instructions)
-        await self._wiring.hooks.tell(branch, opened)
+        await self._wiring.hooks.run_for(branch, opened)
         return branch
 
     @staticmethod
-    def check_rollback(session: Session, words: str) -> None:
-        """Refuse to go back to a stage that was not held; `words` are `STAGE: WHAT IS TO BE DIFFERENT`."""
+    def check_rollback(session: Session, text: str) -> None:
+        """Raise NotFound if the stage in `STAGE: INSTRUCTIONS` was not held."""
         from roundtable.app.records.branch import check_stored_session_rollback
 
-        check_stored_session_rollback(session, words)
+        check_stored_session_rollback(session, text)
 
     @staticmethod
     def requested_rollback(session: Session) -> tuple[str, str] | None:
-        """The stage to which a session that ended with `back` goes back, and what is to be different there."""
+        """Return the stage and the instructions of a session that ended with `back`; None if it ended otherwise."""
         from roundtable.app.records.branch import find_stored_session_rollback
 
         return find_stored_session_rollback(session)
 
-    async def _record_words(self, session: str, words: Event) -> Recorded:
-        """Put a person's own words on the record; no key may be among them."""
+    async def _record_words(self, session: str, event: Event) -> Recorded:
+        """Record an event with a person's own words, redacted with all known keys."""
         self._parts.keys.learn_keychain_keys()
-        return await self._parts.record.append(session, words)
+        return await self._parts.record.append(session, event)
 
-    # --- what is made of a record ----------------------------------------------------------------
+    # --- reports and exports ---------------------------------------------------------------------
 
     async def compare(self, first: Session, second: Session) -> SessionComparison:
-        """What is the same in two sessions, and what is not."""
+        """Return what two sessions have in common and where they differ."""
         from roundtable.app.records.compare_sessions import compare_stored_sessions
 
         return await compare_stored_sessions(self._parts, first, second)
 
     @staticmethod
     async def recount(session: Session) -> Recount:
-        """How the decision would have gone without each seat in turn."""
+        """Return how the decision would differ without each seat."""
         from roundtable.app.records.recount_session import recount_stored_session
 
         return await recount_stored_session(session)
@@ -210,32 +211,32 @@ class Sessions:
     async def render(
         session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
     ) -> str:
-        """A session, or one round of it, as `json`, `jsonl`, `html` or Markdown."""
+        """Return a session, or one round of it, as `json`, `jsonl`, `html` or Markdown."""
         from roundtable.app.records.export import export_session_text
 
         return await export_session_text(session, records, form, record)
 
     async def render_report(self, session: Session, records: Sequence[Recorded], form: str) -> str:
-        """The report on a meeting in stages, as `report-md` or `report-html`."""
+        """Return the report on a session with stages, as `report-md` or `report-html`."""
         from roundtable.app.records.export import export_stage_report
 
         return await export_stage_report(self._parts.record, session, records, form)
 
     async def render_layout(self, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
-        """The files of a layout that another tool knows, by path."""
+        """Return the files of an export layout by path."""
         from roundtable.app.records.export import export_session_layout
 
         return await export_session_layout(self._parts, session, records, layout)
 
     @staticmethod
     def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> Sequence[Path]:
-        """Write exported files: all of them, or none if one would overwrite something."""
+        """Write exported files; unless `force` is set, none is written if one already exists."""
         from roundtable.app.records.export import write_export_files
 
         return write_export_files(folder, files, force=force)
 
     async def find_run(self, run: str) -> Session:
-        """The session that was first run at the time in this run id, in any workspace."""
+        """Return the session of any workspace that was first run at the time in this run id."""
         from roundtable.app.records.export import find_stored_session_of_run
 
         return await find_stored_session_of_run(self._parts, run)
@@ -243,13 +244,13 @@ class Sessions:
     # --- housekeeping ----------------------------------------------------------------------------
 
     async def forget(self, session: str, by: str = "") -> None:
-        """Take a session off the list and free its name; its record stays until it is old enough to be removed."""
+        """Remove a session from lists and release its name; its record is kept until it is old."""
         from roundtable.app.records.forget import forget_stored_session
 
         await forget_stored_session(self._parts, session, by)
 
     async def remove_old(self, max_age_days: int, *, dry_run: bool = False) -> RemovedSessions:
-        """Remove the sessions of every workspace that nobody has touched for so many days."""
+        """Remove the sessions of all workspaces that have not changed for this many days."""
         from roundtable.app.records.forget import remove_old_stored_sessions
 
         return await remove_old_stored_sessions(self._parts, self._wiring.memory, max_age_days, dry_run=dry_run)
@@ -257,9 +258,9 @@ class Sessions:
     async def sync_folder(self) -> FolderWrite:
         """Write the workspace's `.roundtable/` folder again from the record."""
         parts, folder = self._parts, self._wiring.folder
-        return await folder.sync(parts.record, parts.index, parts.recorded_workspace, self._wiring.remembered)
+        return await folder.sync(parts.record, parts.index, parts.recorded_workspace, self._wiring.list_memory_entries)
 
     @property
     def folder(self) -> WorkspaceFolder:
-        """The `.roundtable/` folder of the workspace, which shows its sessions to people."""
+        """The `.roundtable/` folder of the workspace."""
         return self._wiring.folder

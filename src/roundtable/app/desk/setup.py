@@ -1,13 +1,13 @@
-"""The setup part of the desk: the machine, its voices and keys, the config, and whether all of it works.
+"""The `setup` part of the desk: the machine, its voices and keys, the config, and checks of all of it.
 
-`Setup` needs neither a record nor a readable config, so it works where one of them is broken; `DeskSetup` adds what
-only an open desk knows.
+`Setup` needs neither a record nor a readable config, so it works even if one of them is broken; `DeskSetup` adds
+what needs an open desk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roundtable.app.machine.fault_check import FaultReport, Finding
     from roundtable.app.machine.seat_check import VoiceCheckCallback
     from roundtable.app.machine.skills import PhraseRoute, SkillAgent
+    from roundtable.app.parts import Parts
     from roundtable.app.settings.config import Settings
     from roundtable.app.settings.import_config import ImportedConfig
     from roundtable.app.settings.secrets import KeyState
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Setup:
-    """The person's places and one workspace."""
+    """The setup of one person in one workspace."""
 
     def __init__(self, places: Places, workspace: Path) -> None:
         self.places = places
@@ -39,31 +40,31 @@ class Setup:
 
     @classmethod
     def here(cls) -> Setup:
-        """The setup of this person in the current folder."""
+        """Return the setup of the current user in the current folder."""
         return cls(Places.of_this_person(), find_workspace(Path.cwd()))
 
     # --- config ----------------------------------------------------------------------------------
 
     def config_path(self, *, for_person: bool) -> Path:
-        """The config file of the person, or of the workspace."""
+        """Return the path of the person's config, or of the workspace's."""
         from roundtable.app.settings.config import workspace_config_path
 
         return self.places.user_config if for_person else workspace_config_path(self.workspace)
 
     def list_settings(self) -> list[Setting]:
-        """Every setting that has a value, and who set it."""
+        """Return every setting that has a value, with its source."""
         from roundtable.app.settings.settings_view import list_settings
 
         return list_settings(self.places, self.workspace)
 
     def find_settings(self, name: str) -> list[Setting]:
-        """A setting, or all those under it."""
+        """Return a setting, or all settings of a section."""
         from roundtable.app.settings.settings_view import find_settings
 
         return find_settings(self.places, self.workspace, name)
 
     def change_setting(self, name: str, typed: str, *, for_person: bool) -> tuple[Path, str]:
-        """Change one setting; returns the config file and the value as it is written there."""
+        """Change one setting; return the config file and the value as it is written there."""
         from roundtable.app.settings.settings_view import change_setting
         from roundtable.app.settings.toml_text import format_toml_value
 
@@ -71,49 +72,47 @@ class Setup:
         return path, format_toml_value(value)
 
     def settings_waiting_for_trust(self) -> dict[str, str]:
-        """What the workspace's config wants to set that needs the person's trust, and to which value."""
+        """Return the settings in the workspace's config that need the person's trust, with their values."""
         from roundtable.app.settings.config import list_untrusted_settings
 
         return list_untrusted_settings(self.workspace)
 
     def is_trusted(self) -> bool:
-        """Whether the person trusts the workspace's config as it is now."""
+        """Return whether the person trusts the current config of the workspace."""
         from roundtable.app.settings.config import is_workspace_trusted
 
         return is_workspace_trusted(self.places, self.workspace)
 
     def trust(self) -> None:
-        """Trust the workspace's config as it is now."""
+        """Trust the current config of the workspace."""
         from roundtable.app.settings.config import trust_workspace
 
         trust_workspace(self.places, self.workspace)
 
     def revoke_trust(self) -> bool:
-        """Take the trust back; returns whether there was any."""
+        """Revoke the trust; return whether the workspace was trusted."""
         from roundtable.app.settings.config import revoke_workspace_trust
 
         return revoke_workspace_trust(self.places, self.workspace)
 
     def draft_config(self, path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
-        """What would be added to a config file for these settings; what it says already stays."""
-        from roundtable.app.settings.write_config import draft_config
+        """Draft the additions to a config file for these settings; existing settings are kept."""
+        from roundtable.app.settings.write_config import ConfigDraft
 
-        return draft_config(path, settings, where)
+        return ConfigDraft.of(path, settings, where)
 
     def write_config(self, draft: ConfigDraft, *, for_person: bool) -> bool:
-        """Write a drafted config; returns whether it is trusted."""
-        from roundtable.app.settings.write_config import write_config_draft
-
-        return write_config_draft(draft, self.places, None if for_person else self.workspace)
+        """Write a drafted config; return whether it is trusted."""
+        return draft.write(self.places, None if for_person else self.workspace)
 
     def find_foreign_config(self) -> Path | None:
-        """The config of another tool in this workspace, which could be imported."""
+        """Return the config file of another tool in this workspace, if there is one to import."""
         from roundtable.app.settings.import_config import find_theroundtaible_config
 
         return find_theroundtaible_config(self.workspace)
 
     def import_config(self, path: Path) -> ImportedConfig:
-        """The settings in the config file of another tool."""
+        """Return the settings in the config file of another tool."""
         from roundtable.app.settings.import_config import import_foreign_config
 
         return import_foreign_config(path)
@@ -121,19 +120,19 @@ class Setup:
     # --- keys ------------------------------------------------------------------------------------
 
     def list_keys(self) -> list[KeyState]:
-        """The keys that are stored, and those in the environment that an endpoint uses."""
+        """Return the stored keys, and the keys in the environment that an endpoint uses."""
         from roundtable.app.settings.secrets import list_keys
 
         return list_keys(self.places, self.workspace)
 
     def key_name(self, given: str) -> str:
-        """The name under which a key is stored, for an endpoint, a variable or a name."""
+        """Return the name of the stored key for an endpoint, a variable or a name."""
         from roundtable.app.settings.secrets import resolve_key_name
 
         return resolve_key_name(self.places, self.workspace, given)
 
     def store_key(self, given: str, typed: str) -> tuple[KeyState, bool]:
-        """Store a key; also returns whether there was one before."""
+        """Store a key; return its state, and whether it replaced another key."""
         from roundtable.app.settings.secrets import store_key
 
         return store_key(self.places, self.workspace, given, typed)
@@ -146,14 +145,14 @@ class Setup:
 
     @staticmethod
     def longest_key() -> int:
-        """How many characters a key may have."""
+        """Return the maximum number of characters of a key."""
         from roundtable.app.settings.secrets import MAX_KEY_LENGTH
 
         return MAX_KEY_LENGTH
 
     @staticmethod
     def exposed_key_help() -> str:
-        """What to do with a key that was typed where others can read it."""
+        """Return what to do about a key that was typed where others can read it."""
         from roundtable.app.settings.secrets import EXPOSED_KEY_HELP
 
         return EXPOSED_KEY_HELP
@@ -161,105 +160,105 @@ class Setup:
     # --- models, skills, installation ------------------------------------------------------------
 
     def list_models(self) -> list[ModelState]:
-        """Every embedded model, whether it is installed or can be downloaded."""
+        """Return every embedded model, installed or not."""
         from roundtable.app.machine.embedded_models import list_model_files_on_disk
 
         return list_model_files_on_disk(self.places)
 
     def default_model(self) -> ModelState | None:
-        """The embedded model that is used where none is named, if one is installed."""
+        """Return the default embedded model, if one is installed."""
         from roundtable.app.machine.embedded_models import find_default_installed_model
 
         return find_default_installed_model(self.places)
 
     async def download_model(self, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
-        """Download an embedded model, continuing an earlier download; returns at once if it is installed."""
+        """Download an embedded model, or continue an earlier download; return its file."""
         from roundtable.app.machine.embedded_models import download_model_file
 
         return await download_model_file(self.places, name, progress, source)
 
     def use_model(self, name: str) -> Path:
-        """Use this embedded model where none is named."""
+        """Make this embedded model the default."""
         from roundtable.app.machine.embedded_models import choose_installed_model
 
         return choose_installed_model(self.places, name)
 
     @staticmethod
     def has_model_runtime() -> bool:
-        """Whether the extra that runs embedded models is installed."""
+        """Return whether the extra that runs embedded models is installed."""
         from roundtable.app.machine.embedded_models import is_model_runtime_installed
 
         return is_model_runtime_installed()
 
     @staticmethod
     def install_command(extra: str) -> str:
-        """The command that installs an extra."""
-        from roundtable.app.settings.installation import render_install_command
+        """Return the command that installs an extra."""
+        from roundtable.app.settings.installation import Installation
 
-        return render_install_command(extra)
+        return Installation.install_command(extra)
 
     @staticmethod
     def typed_command() -> str:
-        """The command of this product as the person can type it in this folder."""
-        from roundtable.app.settings.installation import render_own_command
+        """Return the command that starts Roundtable in this folder."""
+        from roundtable.app.settings.installation import Installation
 
-        return render_own_command()
+        return Installation.own_command()
 
     @staticmethod
     def is_on_path() -> bool:
-        """Whether the command can be typed by its name alone."""
-        from roundtable.app.settings.installation import COMMAND_NAME, render_own_command
+        """Return whether `roundtable` is on the PATH."""
+        from roundtable.app.settings.installation import COMMAND_NAME, Installation
 
-        return render_own_command() == COMMAND_NAME
+        return Installation.own_command() == COMMAND_NAME
 
     @staticmethod
     def user_name() -> str:
-        """The name under which this person's facts are recorded."""
+        """Return the name of the current user in the record."""
         return current_user_name()
 
     @staticmethod
     def folder_name(question: str) -> str:
-        """A folder name made of the words of a question."""
-        from roundtable.app.opening.session_ids import make_session_slug
+        """Return a folder name made of the words of a question."""
+        from roundtable.core.text.slugs import make_question_slug
 
-        return make_session_slug(question, "").lstrip("-")
+        return make_question_slug(question, "").lstrip("-")
 
     @staticmethod
     def skill_readers(names: tuple[str, ...] = ()) -> list[SkillAgent]:
-        """The coding agents of these names that read skills, or those that are installed here."""
+        """Return the coding agents with these names that read skills; without names, the installed ones."""
         from roundtable.app.machine.skills import find_installed_skill_agents
 
         return find_installed_skill_agents(names)
 
     @staticmethod
     def known_skill_readers() -> tuple[str, ...]:
-        """The names of all coding agents that read skills."""
+        """Return the names of all coding agents that read skills."""
         from roundtable.app.machine.skills import SKILL_AGENTS
 
         return tuple(SKILL_AGENTS)
 
     def install_skill(self, reader: SkillAgent, *, in_project: bool, force: bool) -> Path:
-        """Install the skill for a coding agent; returns the file."""
+        """Install the skill for a coding agent; return its file."""
         from roundtable.app.machine.skills import install_skill
 
         return install_skill(reader, self.workspace if in_project else None, force=force)
 
     def remove_skill(self, reader: SkillAgent, *, in_project: bool, force: bool) -> Path | None:
-        """Remove the skill of a coding agent; None where there is none."""
+        """Remove the skill of a coding agent; return its file, or None if there was none."""
         from roundtable.app.machine.skills import remove_skill
 
         return remove_skill(reader, self.workspace if in_project else None, force=force)
 
     @staticmethod
     def skill_text() -> str:
-        """The skill as it is installed."""
+        """Return the text of the skill."""
         from roundtable.app.machine.skills import render_skill_text
 
         return render_skill_text()
 
     @staticmethod
     def route_phrase(phrase: str) -> PhraseRoute:
-        """Whether a person's words call the table, one model, or nobody."""
+        """Return whether a person's words ask for the table, for one model, or for neither."""
         from roundtable.app.machine.skills import route_skill_phrase
 
         return route_skill_phrase(phrase)
@@ -268,22 +267,27 @@ class Setup:
 
     @staticmethod
     def suggest(what: Literal["sessions", "meetings", "seats"]) -> list[str]:
-        """What a shell may complete here; never an error."""
-        from roundtable.app.machine import suggestions
+        """Return the words that a shell may complete here; never raises."""
+        from roundtable.app.machine.suggestions import Suggestions
 
-        return {
-            "sessions": suggestions.suggest_sessions,
-            "meetings": suggestions.suggest_meetings,
-            "seats": suggestions.suggest_seats,
-        }[what]()
+        suggestions = Suggestions(Places.of_this_person(), find_workspace(Path.cwd()))
+        return {"sessions": suggestions.sessions, "meetings": suggestions.meetings, "seats": suggestions.seats}[what]()
 
-    async def examine(self, session: str = "", *, told: VoiceCheckCallback | None = None) -> DoctorReport:
-        """Check the whole setup, however broken some of it is; with `told`, every seat gets one tiny question."""
+    async def examine(self, session: str = "", *, on_check: VoiceCheckCallback | None = None) -> DoctorReport:
+        """Check the whole setup, even if parts of it are broken; with `on_check`, ask every seat one short question."""
         from roundtable.app.machine.doctor import run_doctor
-        from roundtable.app.wiring import opened_parts
 
-        opening = partial(opened_parts, self.workspace, self.places)
-        return await run_doctor(self.places, self.workspace, opening, session, told=told)
+        return await run_doctor(self.places, self.workspace, self._open_parts, session, on_check=on_check)
+
+    @asynccontextmanager
+    async def _open_parts(self) -> AsyncGenerator[Parts]:
+        from roundtable.app.wiring import Wiring
+
+        wiring = await Wiring.open(self.workspace, self.places)
+        try:
+            yield wiring.parts
+        finally:
+            await wiring.close()
 
 
 class DeskSetup(Setup):
@@ -299,64 +303,63 @@ class DeskSetup(Setup):
         return self._parts.settings
 
     async def discover(self) -> list[DiscoveredSeat]:
-        """Every voice that was found on this machine, usable or not."""
+        """Return the seats that this machine offers, usable or not."""
         from roundtable.app.machine.discovery import detect_machine_seats
 
         return await detect_machine_seats(self._parts)
 
     @staticmethod
     def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
-        """The seats to offer for the voices that were found."""
+        """Return the seats to offer for the detected voices."""
         from roundtable.app.machine.discovery import propose_detected_seats
 
         return propose_detected_seats(found)
 
     @staticmethod
     def embedded_seats(model: str) -> tuple[Seat, ...]:
-        """Three seats on one embedded model."""
+        """Return three seats on one embedded model."""
         from roundtable.app.machine.discovery import create_installed_model_seats
 
         return create_installed_model_seats(model)
 
     def remembered_seats(self) -> tuple[Seat, ...]:
-        """The seats that the person chose last time."""
-        from roundtable.app.machine.discovery import load_chosen_seats
+        """Return the seats that the person chose last time."""
+        from roundtable.app.settings.configured_seats import ChosenSeats
 
-        return load_chosen_seats(self._parts)
+        return ChosenSeats(self.places).load()
 
     def remember_seats(self, seats: Sequence[Seat]) -> None:
-        """Remember the seats that the person chose."""
-        from roundtable.app.machine.discovery import save_chosen_seats
+        """Store the seats that the person chose."""
+        from roundtable.app.settings.configured_seats import ChosenSeats
 
-        save_chosen_seats(self._parts, seats)
+        ChosenSeats(self.places).save(seats)
 
     async def list_endpoints(self) -> list[EndpointState]:
-        """Every endpoint, and whether it can be used."""
+        """Return every endpoint, and whether it can be used."""
         from roundtable.app.machine.discovery import detect_endpoint_states
 
         return await detect_endpoint_states(self._parts)
 
     def list_agents(self) -> dict[str, str]:
-        """The agent command lines that are installed, and where."""
+        """Return the installed agent command lines with their paths."""
         from roundtable.app.machine.discovery import find_installed_agents
 
         return find_installed_agents(self._parts)
 
     def list_agents_to_check(self) -> list[str]:
-        """The agents that a fault check would start, as voices."""
+        """Return the agents that a fault check would start, as voices."""
         from roundtable.app.machine.fault_check import list_installed_agents_to_check
 
         return [f"{way}:{agent.name}" for way, agent in list_installed_agents_to_check(self._parts)]
 
-    async def check_faults(self, told: Callable[[Finding], None]) -> FaultReport:
-        """Check how every kind of voice reports faults, against a local server."""
+    async def check_faults(self, on_finding: Callable[[Finding], None]) -> FaultReport:
+        """Check how every kind of voice reports faults, against a local server; `on_finding` receives each result."""
         from roundtable.app.machine.fault_check import run_doctor_fault_check
 
-        return await run_doctor_fault_check(self._parts, told)
+        return await run_doctor_fault_check(self._parts, on_finding)
 
     def config_for(self, seats: Sequence[Seat]) -> dict[str, Any]:
-        """What a new config says about these seats; it states a budget where some are paid by the token."""
-        from roundtable.app.opening.opener import list_paid_voices
+        """Return the settings of a new config with these seats; it has a budget if some are paid by the token."""
         from roundtable.app.settings.write_config import build_config_for_seats
 
-        return build_config_for_seats(seats, paid=bool(list_paid_voices(self._parts.tariffs, seats)))
+        return build_config_for_seats(seats, paid=bool(self._parts.tariffs.list_paid_voices(seats)))

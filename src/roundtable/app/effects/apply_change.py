@@ -221,6 +221,14 @@ class ChangeApplier:
             FaultKind.REFUSED, " ".join(refusal.sentence for refusal in outcome), help="Nothing was written."
         )
 
+    @staticmethod
+    async def check_choice(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
+        """Return a sentence for each reason why the chosen hunks of a draft cannot be written."""
+        remaining = apply_accepted_hunks(await DraftStore(store).load_files(draft), choice)
+        if isinstance(remaining, Refusal):
+            return (remaining.sentence,)
+        return tuple(refusal.sentence for refusal in await asyncio.to_thread(validate_edited_files, remaining))
+
     async def recover(self, key: str) -> ChangeApplied | None:
         """Return what an interrupted step wrote, according to the journal."""
         return await asyncio.to_thread(find_journaled_change, self._workspace, self._journals, key)
@@ -344,11 +352,3 @@ def _name_producers(session: Session, draft: Digest, choice: HunkChoice, person:
     executing = str(session.charter.settings.get("by", ""))
     seats = (*authors.seats, *(contribution.seat for contribution in authors.took)) or (executing,)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))
-
-
-async def validate_chosen_hunks(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
-    """Return a sentence for each reason why the chosen hunks of a draft cannot be written, such as a syntax error."""
-    left = apply_accepted_hunks(await DraftStore(store).load_files(draft), choice)
-    if isinstance(left, Refusal):
-        return (left.sentence,)
-    return tuple(refusal.sentence for refusal in await asyncio.to_thread(validate_edited_files, left))

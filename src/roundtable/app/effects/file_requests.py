@@ -52,7 +52,7 @@ class FileRequests:
     async def _room(self, session: str) -> int:
         state = Session.fold(session, await self._store.read(session))
         served = [result for _, _, result in state.shared_results if isinstance(result, FilesRead)]
-        return self._find_room(state.charter).asked_for - sum(item.size for result in served for item in result.items)
+        return self._find_room(state.charter).requested - sum(item.size for result in served for item in result.items)
 
     def _read(self, names: Sequence[str], room: int) -> ServedFiles:
         found = ServedFiles({}, self._find_ignored(names))

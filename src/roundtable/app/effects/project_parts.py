@@ -16,9 +16,9 @@ from roundtable.app.effects.project_files import ProjectFiles
 from roundtable.app.opening.context_files import store_context_data
 from roundtable.app.opening.context_window import (
     FILE_BYTES_IN_UNKNOWN_WINDOW,
-    LEAST_FILE_TOKENS,
     MAP_TITLE,
-    MOST_MAP_TOKENS,
+    MAX_MAP_TOKENS,
+    MIN_FILE_TOKENS,
     FindContextRoom,
     compute_context_file_tokens,
     compute_context_room_of_readers,
@@ -61,7 +61,7 @@ class ProjectSplitter:
         """Return chunks that fit the smallest window and contain every file once; a single chunk if everything fits."""
         room = compute_context_room_of_readers(self._find_room, session.charter, effect.seats, effect.answer)
         left = None if room.named is None else compute_context_file_tokens(session, room.named)
-        if left is not None and left < LEAST_FILE_TOKENS:
+        if left is not None and left < MIN_FILE_TOKENS:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
                 f"The context window of {room.voice} has no room for code next to the earlier decisions.",
@@ -145,7 +145,7 @@ def _select(files: Mapping[str, bytes], about: str, room: int) -> _Selection:
     sizes = {path: len(data) + estimate_context_file_overhead(path) for path, data in files.items()}
     if sum(sizes.values()) <= room:
         return _Selection(files)
-    map_tokens = min(MOST_MAP_TOKENS, room // BYTES_PER_TOKEN // 6)
+    map_tokens = min(MAX_MAP_TOKENS, room // BYTES_PER_TOKEN // 6)
     room -= map_tokens * BYTES_PER_TOKEN
     selected: set[str] = set()
     for path in _sort_by_relevance(files, about):

@@ -44,7 +44,7 @@ from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.ports import Sandbox
 from roundtable.core.session import Session
 from roundtable.workshop.edit.stored_drafts import DraftStore
-from roundtable.workshop.repo.git import run_git
+from roundtable.workshop.repo.git import create_empty_repository
 from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
 from roundtable.workshop.trial.repository_checks import CheckCommands
 from roundtable.workshop.trial.trial import CandidateTrial
@@ -88,7 +88,7 @@ class WorkshopPerformer:
 
     @cached_property
     def _empty_tools(self) -> WorkshopTools:
-        return self._create_tools(create_empty_workspace(self._parts.places.nothing), {})
+        return self._create_tools(create_empty_repository(self._parts.places.nothing), {})
 
     def _tools(self, session: Session) -> WorkshopTools:
         """Return the tools for the folder of a session."""
@@ -189,12 +189,3 @@ def _list_versions(existing: Mapping[str, bytes], files: Mapping[str, DraftFile]
     """Return a seat's version of every file that any seat changed: its own, or the one in the workspace."""
     changed = {path: file.after for path, file in files.items()}
     return {path: data for path, data in {**existing, **changed}.items() if data is not None}
-
-
-def create_empty_workspace(folder: Path) -> Path:
-    """Create an empty folder to which nothing is ever written. It is a git repository, so that the ignore rules of an
-    enclosing repository do not apply."""
-    if not (folder / ".git").exists():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        run_git(folder, ("init", "--quiet", "--template=", "."))
-    return folder

@@ -11,9 +11,9 @@ import msgspec
 
 from roundtable.app.machine.embedded_models import is_model_runtime_installed, list_model_files_on_disk
 from roundtable.app.parts import Parts
-from roundtable.app.settings.installation import render_install_command
+from roundtable.app.settings.installation import Installation
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.private_files import write_private_file
+from roundtable.app.settings.secrets import Keys
 from roundtable.core.faults import Fault
 from roundtable.core.values import Seat
 from roundtable.voices.agents.agent_voice import find_agent_cli_program
@@ -133,7 +133,7 @@ def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
         return [DiscoveredSeat(endpoint.name, voice, "api", False, found.message)]
     return [
         DiscoveredSeat(
-            endpoint.name, voice, "api", True, f"{title}, key from {describe_key_source(endpoint.key, place)}"
+            endpoint.name, voice, "api", True, f"{title}, key from {Keys.describe_location(endpoint.key, place)}"
         )
     ]
 
@@ -161,12 +161,6 @@ class _ListedModel(msgspec.Struct):
 
 class _ModelListing(msgspec.Struct):
     data: list[_ListedModel] = []
-
-
-def describe_key_source(reference: str, place: str) -> str:
-    """Return where a key was found, for people."""
-    name = reference.partition(":")[2]
-    return name if place == "environment" else f"your stored {name}"
 
 
 async def detect_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
@@ -205,34 +199,10 @@ def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
             note = (
                 f"installed, {megabytes}"
                 if runs
-                else f"installed; to run it, first run `{render_install_command('local')}`"
+                else f"installed; to run it, first run `{Installation.install_command('local')}`"
             )
         found.append(DiscoveredSeat(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
     return found
-
-
-# --- what the person picked -----------------------------------------------------------------------
-
-
-class _ChosenSeats(msgspec.Struct):
-    v: int
-    seats: tuple[Seat, ...]
-
-
-def save_chosen_seats(parts: Parts, seats: Sequence[Seat]) -> None:
-    """Save the seats that the person chose, readable by this person only."""
-    write_private_file(
-        parts.places.chosen, msgspec.json.format(msgspec.json.encode(_ChosenSeats(1, tuple(seats))), indent=1)
-    )
-
-
-def load_chosen_seats(parts: Parts) -> tuple[Seat, ...]:
-    """Return the seats that were chosen last time; empty if there are none or the file is invalid."""
-    try:
-        chosen = msgspec.json.decode(parts.places.chosen.read_bytes(), type=_ChosenSeats)
-    except (OSError, msgspec.DecodeError):
-        return ()
-    return chosen.seats
 
 
 # --- endpoints, for lists -------------------------------------------------------------------------
@@ -258,7 +228,7 @@ class EndpointState(msgspec.Struct, frozen=True):
     @property
     def key_origin(self) -> str:
         """Where its key was found, in words."""
-        return describe_key_source(self.key, self.key_place)
+        return Keys.describe_location(self.key, self.key_place)
 
 
 async def detect_endpoint_states(parts: Parts) -> list[EndpointState]:

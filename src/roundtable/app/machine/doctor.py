@@ -98,9 +98,14 @@ OpenParts = Callable[[], AbstractAsyncContextManager[Parts]]
 
 
 async def run_doctor(
-    places: Places, workspace: Path, open_parts: OpenParts, session: str = "", *, told: VoiceCheckCallback | None = None
+    places: Places,
+    workspace: Path,
+    open_parts: OpenParts,
+    session: str = "",
+    *,
+    on_check: VoiceCheckCallback | None = None,
 ) -> DoctorReport:
-    """Check everything, even if parts of it are broken; with `told`, every seat is asked one short question."""
+    """Check everything, even if parts of it are broken; with `on_check`, every seat is asked one short question."""
     home = _check_home(places)
     store = await asyncio.to_thread(RecordFile.check, places.database)
     config = ConfigCheck(
@@ -116,8 +121,8 @@ async def run_doctor(
     try:
         async with open_parts() as parts:
             config = msgspec.structs.replace(config, withheld=parts.settings.withheld)
-            looking = inspect_machine(places, parts, deep=told is not None)
-            seating, around = await asyncio.gather(run_doctor_seat_check(parts, told), looking)
+            looking = inspect_machine(places, parts, deep=on_check is not None)
+            seating, around = await asyncio.gather(run_doctor_seat_check(parts, on_check), looking)
             state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 unrun = (

@@ -56,8 +56,8 @@ class FaultReport(msgspec.Struct, frozen=True):
     skipped: dict[str, str]
 
 
-async def run_doctor_fault_check(parts: Parts, told: Callable[[Finding], None]) -> FaultReport:
-    """Check every voice concurrently; `told` receives each finding at once."""
+async def run_doctor_fault_check(parts: Parts, on_finding: Callable[[Finding], None]) -> FaultReport:
+    """Check every voice concurrently; `on_finding` receives each finding at once."""
     dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
     agents = list_installed_agents_to_check(parts)
     ways: list[tuple[Way, Agent, LocalServerSetup]] = [
@@ -66,8 +66,8 @@ async def run_doctor_fault_check(parts: Parts, told: Callable[[Finding], None]) 
     room = asyncio.Semaphore(AGENTS_AT_ONCE)
     with _hold_silent_stdin():
         groups = await asyncio.gather(
-            *(_check_dialect(dialect, told) for dialect in dialects),
-            *(_check_agent(way, agent, local, room, told) for way, agent, local in ways),
+            *(_check_dialect(dialect, on_finding) for dialect in dialects),
+            *(_check_agent(way, agent, local, room, on_finding) for way, agent, local in ways),
         )
     findings = tuple(finding for group in groups for finding in group)
     skipped = {
@@ -89,7 +89,7 @@ def _is_installed(agent: Agent) -> bool:
     return not isinstance(find_agent_cli_program(agent, os.environ), Fault)
 
 
-async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[Finding]:
+async def _check_dialect(dialect: str, on_finding: Callable[[Finding], None]) -> list[Finding]:
     findings: list[Finding] = []
     async with FaultServer(key=FAULT_CHECK_KEY) as server:
         data = {"base_url": server.base(dialect), "dialect": dialect, "key": "env:KEY", "local": True}
@@ -100,12 +100,12 @@ async def _check_dialect(dialect: str, told: Callable[[Finding], None]) -> list[
             voice = voices.find(f"{dialect}:{expected.behaviour}")
             findings.append(await _check_one_fault(dialect, "api", voice, expected, server))
             await voices.close()
-            told(findings[-1])
+            on_finding(findings[-1])
     return findings
 
 
 async def _check_agent(
-    way: Way, agent: Agent, local: LocalServerSetup, room: asyncio.Semaphore, told: Callable[[Finding], None]
+    way: Way, agent: Agent, local: LocalServerSetup, room: asyncio.Semaphore, on_finding: Callable[[Finding], None]
 ) -> list[Finding]:
     findings: list[Finding] = []
     environ = {"PATH": os.environ.get("PATH", os.defpath)}
@@ -119,7 +119,7 @@ async def _check_agent(
                 if "written-by-the-model.txt" in os.listdir(home):
                     finding = msgspec.structs.replace(finding, passed=False, note="wrote a file it must not write")
                 findings.append(finding)
-                told(finding)
+                on_finding(finding)
     return findings
 
 
@@ -141,8 +141,8 @@ async def _check_one_fault(
         note = "never reached the server"
     if not note and not await server.is_left_alone():
         note = "continued after its end"
-    told = end.kind.value if isinstance(end, Fault) else "answer"
-    return Finding(name, kind, expected.title, told, not note, note, seconds)
+    reported = end.kind.value if isinstance(end, Fault) else "answer"
+    return Finding(name, kind, expected.title, reported, not note, note, seconds)
 
 
 @contextmanager

@@ -9,19 +9,17 @@ from typing import Literal
 import msgspec
 
 from roundtable.app.machine.discovery import (
-    describe_key_source,
     detect_configured_seats,
     detect_local_server_models,
     detect_machine_seats,
-    load_chosen_seats,
     propose_detected_seats,
 )
-from roundtable.app.machine.judge_voices import assign_judge_voices
 from roundtable.app.parts import Parts
-from roundtable.app.settings.configured_seats import list_configured_seats
+from roundtable.app.settings.configured_seats import ChosenSeats, list_configured_seats
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
 from roundtable.voices.endpoints import Endpoint
+from roundtable.voices.judge_voices import assign_judge_voices
 from roundtable.voices.registry import ask_voice_outside_meeting
 
 SeatStatus = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
@@ -75,8 +73,8 @@ VoiceCheckCallback = Callable[[str, VoiceCheck], None]
 """Receives the seat and the result of each voice that was asked."""
 
 
-async def run_doctor_seat_check(parts: Parts, told: VoiceCheckCallback | None = None) -> Seating:
-    """Check every seat; with `told`, ask each one short question."""
+async def run_doctor_seat_check(parts: Parts, on_check: VoiceCheckCallback | None = None) -> Seating:
+    """Check every seat; with `on_check`, ask each one short question."""
     try:
         source, seats = await _find_seats(parts)
     except RoundtableError:
@@ -86,18 +84,18 @@ async def run_doctor_seat_check(parts: Parts, told: VoiceCheckCallback | None = 
         }
         return Seating("config", {name: _build_participant([check]) for name, check in found.items()})
     seats = assign_judge_voices(seats, parts.endpoints)
-    checked = await asyncio.gather(*(_check_seat(parts, seat, told) for seat in seats))
+    checked = await asyncio.gather(*(_check_seat(parts, seat, on_check) for seat in seats))
     judges = [await _check_voice(parts, seat.judge) if seat.judge else None for seat in seats]
     participants = {
         seat.name: _build_participant(checks, judge) for seat, checks, judge in zip(seats, checked, judges, strict=True)
     }
-    return Seating(source, participants, asked=told is not None)
+    return Seating(source, participants, asked=on_check is not None)
 
 
 async def _find_seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
     if seats := list_configured_seats(parts.settings):
         return "config", seats
-    if seats := load_chosen_seats(parts):
+    if seats := ChosenSeats(parts.places).load():
         return "chosen", seats
     return "found", propose_detected_seats(await detect_machine_seats(parts))
 
@@ -107,14 +105,14 @@ def _build_participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = 
     return Participant(first.status, first.voice, first.note, tuple(checks), judge)
 
 
-async def _check_seat(parts: Parts, seat: Seat, told: VoiceCheckCallback | None) -> list[VoiceCheck]:
+async def _check_seat(parts: Parts, seat: Seat, on_check: VoiceCheckCallback | None) -> list[VoiceCheck]:
     checks = list(await asyncio.gather(*(_check_voice(parts, voice) for voice in seat.voices)))
-    if told is None:
+    if on_check is None:
         return checks
     for place, seen in enumerate(checks):
         if seen.status == "ok":
             checks[place] = await _ask_voice(parts, seat, seen.voice)
-        told(seat.name, checks[place])
+        on_check(seat.name, checks[place])
         if checks[place].status == "ok":
             break
     return checks
@@ -178,7 +176,7 @@ def _describe_key_problem(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus,
         return "no_key", f'Set one in its section: key = "secret:{endpoint.name}".'
     return (
         "key_rejected",
-        f"It was rejected with {describe_key_source(endpoint.key, place)}: check the key with the provider.",
+        f"It was rejected with {parts.keys.describe_location(endpoint.key, place)}: check the key with the provider.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a person brings to the table."""
+"""What a person wants of a new meeting."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from roundtable.core.values import Limits, Seat
 
 
 class Agenda(msgspec.Struct, frozen=True):
-    """What a person brings to the table; everything left out comes from the config.
+    """What a person wants of a new meeting; everything they leave out comes from the config.
 
-    `files` are `path` or `path:10-50`, `folders` are chosen from, `texts` are what a door brings, such as a diff.
-    `told` is shown besides all that.
-    `fresh` keeps earlier meetings from the seats, and no decree stops them.
+    `files` are `path` or `path:10-50`, relevant files are selected from `folders`, and `texts` are given by a door,
+    such as a diff. `extra_context` is shown as well. A `fresh` meeting neither recalls earlier meetings nor checks
+    their decrees.
     """
 
     question: str
@@ -26,7 +26,7 @@ class Agenda(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     texts: dict[str, str] = {}
-    told: dict[str, str] = {}
+    extra_context: dict[str, str] = {}
     name: str = ""
     fresh: bool = False
     headless: bool = False

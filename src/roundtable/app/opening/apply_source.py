@@ -1,14 +1,16 @@
-"""From a session that decided something to the meeting that carries it out: who writes, and what it is told."""
+"""Finds the session whose decision is to be applied, and builds the agenda of the meeting that applies it."""
 
 from __future__ import annotations
 
 import msgspec
 
 from roundtable.app.opening.agenda import Agenda
+from roundtable.app.parts import Parts
 from roundtable.core.change_history import encode_draft_authors
 from roundtable.core.decide.lead import LeadSeat, decide_executor_seat
 from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.index import AppliedChange
 from roundtable.core.reasons import LeadReason
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
@@ -19,40 +21,98 @@ from roundtable.report.reasons import LEAD_REASON_WORDS
 from roundtable.report.stage_words import summarize_stage_history
 
 APPLY_MEETING = "apply"
+_PAGE = 50
+
+
+async def find_session_for_apply_agenda(parts: Parts, address: str) -> Session:
+    """Return the session at this address, or the newest one here with a decision that nobody has applied or undone.
+
+    A session whose change was undone or rejected must be named.
+    """
+    applied = await _applied_changes_by_source(parts)
+    if address:
+        named = await parts.read_session(await parts.find_session(address))
+        changes = applied.get(_display_name(named)) or applied.get(named.id) or []
+        if standing := next((change for change in changes if not change.undone), None):
+            raise _already_applied_error(standing.change, standing.commit)
+        return named
+    project: Session | None = None
+    after: int | None = None
+    while rows := await parts.index.sessions(parts.recorded_workspace, _PAGE, after=after):
+        after = rows[-1].offset
+        for row in rows:
+            if row.is_child or not row.outcome or {row.slug, row.id} & applied.keys():
+                continue
+            session = await parts.read_session(row.id)
+            project = project or (session if _made_new_project(session) else None)
+            if row.outcome != Outcome.REJECTED and _has_something_to_apply(session):
+                return session
+    if newest := next(iter(applied.values()), None):
+        raise _applied_error(newest)
+    if project:
+        raise _new_project_error(project)
+    raise NotFound(
+        "This workspace has no decision that can be applied.",
+        'Hold a meeting first: roundtable discuss "…", or build a change: roundtable build "…".',
+    )
+
+
+async def _applied_changes_by_source(parts: Parts) -> dict[str, list[AppliedChange]]:
+    """Return the changes that apply a decision, by the session that decided and by the one that wrote, newest first.
+
+    If a later session wrote the change of an earlier one again, the later one counts for both.
+    """
+    by_session: dict[str, list[AppliedChange]] = {}
+    for change in await parts.index.applied_changes(parts.recorded_workspace):
+        by_session.setdefault(change.session.id, []).append(change)
+    by_source: dict[str, list[AppliedChange]] = {}
+    for changes in by_session.values():
+        row = changes[0].session
+        latest = by_source.setdefault(row.slug or row.id, changes)
+        if row.applies:
+            by_source.setdefault(row.applies, latest)
+    return by_source
 
 
 def build_apply_meeting_agenda(decided: Session, wanted: Agenda) -> Agenda:
-    """What the person wants, filled in from the session it is about. Only who carries it out must be there."""
-    decision = _decision(decided)
+    """Return the agenda for applying a decision; what the person leaves out comes from the session that decided.
+
+    Only the seat that applies the decision is essential.
+    """
+    decision = _decision_to_apply(decided)
     seats = wanted.seats or decided.seats
     draft = _find_unwritten_draft(decided)
     author = decision.author if decision.author in {seat.name for seat in seats} else ""
-    lead = _named(str(wanted.settings.get("by", "")), seats) or _lead(decided, seats, author if draft else "")
-    told = f"{_words(decided, decision)}\n\n{lead.seat} carries it out: {LEAD_REASON_WORDS[lead.why]}."
-    of = {"of": session_display_name(decided), "position": decision.position, "draft": draft, "by": lead.seat}
+    lead = _named_lead(str(wanted.settings.get("by", "")), seats) or _choose_lead(
+        decided, seats, author if draft else ""
+    )
+    context = f"{_render_decision(decided, decision)}\n\n{lead.seat} carries it out: {LEAD_REASON_WORDS[lead.why]}."
+    source = {"of": _display_name(decided), "position": decision.position, "draft": draft, "by": lead.seat}
     task_only = {"task_only": True} if decision.task_only else {}
     if draft:
-        of |= {"wrote": encode_draft_authors(decided, draft), "body": summarize_stage_history(list_stage_ends(decided))}
-        of |= {"doubt": describe_draft_doubt(decided, draft, decision.author)}
+        source |= {
+            "wrote": encode_draft_authors(decided, draft),
+            "body": summarize_stage_history(list_stage_ends(decided)),
+            "doubt": describe_draft_doubt(decided, draft, decision.author),
+        }
     return msgspec.structs.replace(
         wanted,
         question=decided.charter.question,
         seats=seats,
         meeting=APPLY_MEETING,
-        settings={**wanted.settings, **of, **task_only},
+        settings={**wanted.settings, **source, **task_only},
         limits=wanted.limits and msgspec.structs.replace(wanted.limits, quorum=Quorum(1, essential=(lead.seat,))),
-        told={DECISION_CONTEXT_NAME: told},
+        extra_context={DECISION_CONTEXT_NAME: context},
     )
 
 
-def session_display_name(session: Session) -> str:
-    """What a session is called in commits and by the one that carries it out."""
+def _display_name(session: Session) -> str:
     return session.charter.slug or session.id
 
 
 def _find_unwritten_draft(session: Session) -> Digest:
-    """The draft that was planned last and never written, if there is one."""
-    if find_standing_change(session):
+    """Return the last planned draft; empty if there is none or the change was written."""
+    if _find_standing_change(session):
         return ""
     undone = [
         effect for step, effect in session.effects.items() if isinstance(session.results.get(step), ChangeApplied)
@@ -63,65 +123,75 @@ def _find_unwritten_draft(session: Session) -> Digest:
     return plans[-1] if plans else ""
 
 
-def find_standing_change(session: Session) -> ChangeApplied | None:
-    """What a session wrote to the workspace that was not undone since."""
-    written = (
+def _find_standing_change(session: Session) -> ChangeApplied | None:
+    """Return the change that a session wrote to the workspace and that was not undone."""
+    applied = (
         result
         for result in session.results.values()
         if isinstance(result, ChangeApplied) and result.undo not in session.undone
     )
-    return next(written, None)
+    return next(applied, None)
 
 
-def is_new_project_session(session: Session) -> bool:
-    """Whether a session made a project from nothing: that is handed over whole, and changes no workspace."""
+def _made_new_project(session: Session) -> bool:
+    """Return whether a session made a new project, which is delivered as a whole instead of applied here."""
     return session.charter.starts_without_files and bool(StageEnd.latest_draft(list_stage_ends(session)))
 
 
-def new_project_error(session: Session) -> UsageError:
-    """How a person gets a project that was made from nothing."""
+def _has_something_to_apply(session: Session) -> bool:
+    try:
+        build_apply_meeting_agenda(session, Agenda(""))
+    except UsageError:
+        return False
+    return True
+
+
+def _new_project_error(session: Session) -> UsageError:
     return UsageError(
-        f"{session.charter.slug} made a new project, which does not belong into this workspace.",
-        f"To have it handed over: roundtable project {session.charter.slug} --to FOLDER",
+        f"{session.charter.slug} made a new project, which is not part of this workspace.",
+        f"Write the project to a folder: roundtable project {session.charter.slug} --to FOLDER",
     )
 
 
-def already_applied_error(applied: ChangeApplied) -> UsageError:
-    """That it was done, where, and how to have it done anew."""
-    commit = f" ({applied.commit[:7]})" if applied.commit else ""
+def _already_applied_error(change: str, commit: str) -> UsageError:
+    shown = f" ({commit[:7]})" if commit else ""
     return UsageError(
-        f"This was carried out already, as change {applied.undo}{commit}.",
-        f"To have it carried out anew, take it back first: roundtable undo {applied.undo}",
+        f"This decision was already applied, as change {change}{shown}.",
+        f"To apply it again, undo that change first: roundtable undo {change}",
     )
 
 
-def applied_and_undone_error(session: Session) -> UsageError:
-    """That it was taken back, and how to have it written again."""
+def _applied_error(changes: list[AppliedChange]) -> UsageError:
+    """Return the error for the last applied decision: it is in the workspace, or it was undone."""
+    if standing := next((change for change in changes if not change.undone), None):
+        return _already_applied_error(standing.change, standing.commit)
+    slug = changes[0].session.slug
     return UsageError(
-        f"{session.charter.slug} was carried out and undone.",
-        f"To have it written again: roundtable apply {session.charter.slug}",
+        f"The change of {slug} was applied and then undone.", f"To apply it again: roundtable apply {slug}"
     )
 
 
-def _decision(decided: Session) -> Decision:
-    """What there is to carry out, or why there is nothing."""
+def _decision_to_apply(decided: Session) -> Decision:
+    """Return the decision to apply, or raise UsageError if there is nothing to apply."""
     decision = decided.decision
     if decision is None:
-        raise UsageError("This session has not decided anything yet.", "`roundtable resume` lets it go on.")
-    if is_new_project_session(decided):
-        raise new_project_error(decided)
-    if applied := find_standing_change(decided):
-        raise already_applied_error(applied)
+        raise UsageError(
+            "This session has not decided anything yet.", f"Continue it: roundtable resume {_display_name(decided)}"
+        )
+    if _made_new_project(decided):
+        raise _new_project_error(decided)
+    if applied := _find_standing_change(decided):
+        raise _already_applied_error(applied.undo, applied.commit)
     if decision.outcome is Outcome.REACHED or _find_unwritten_draft(decided):
         return decision
     raise UsageError(
-        f"This session ended without a decision that could be carried out ({decision.outcome}).",
-        "`roundtable show` says how it ended; `roundtable list` shows the others.",
+        f"This session ended without a decision that can be applied (outcome: {decision.outcome}).",
+        "`roundtable show` shows how it ended; `roundtable list` lists the other sessions.",
     )
 
 
-def _named(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
-    """The seat a person named, if it may."""
+def _named_lead(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
+    """Return the seat that the person named to apply the decision; None if they named none."""
     if not name:
         return None
     seat = next((seat for seat in seats if seat.name == name), None)
@@ -129,16 +199,16 @@ def _named(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
         raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(seat.name for seat in seats)}.")
     allowed = [seat.name for seat in seats if Right.EXECUTE in seat.rights]
     if allowed and name not in allowed:
-        raise UsageError(f"{name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
+        raise UsageError(f"Seat {name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
     return LeadSeat(name, LeadReason.NAMED_BY_PERSON)
 
 
-def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
-    """Who wrote the draft; else whom the meeting had as its executor; else by right, score, capability and priority."""
+def _choose_lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
+    """Choose the author of the draft, else the executor of the meeting, else by right, score and priority."""
     if author:
         return LeadSeat(author, LeadReason.OWN_DRAFT)
-    if executing := str(decided.charter.settings.get("executor", "")):
-        return _named(executing, seats) or LeadSeat(executing, LeadReason.EXECUTOR_OF_MEETING)
+    if executor := str(decided.charter.settings.get("executor", "")):
+        return _named_lead(executor, seats) or LeadSeat(executor, LeadReason.EXECUTOR_OF_MEETING)
     scores: dict[str, float] = {}
     for record in decided.rounds.values():
         scores |= {
@@ -146,14 +216,14 @@ def _lead(decided: Session, seats: tuple[Seat, ...], author: str) -> LeadSeat:
             for move in record.moves()
             if move.verdict.counts and move.verdict.score is not None
         }
-    wrote = decided.decision.author if decided.decision else ""
-    found = decide_executor_seat(scores or {wrote: 1.0}, seats, decided.charter.question)
-    assert found is not None
-    return found
+    winner = decided.decision.author if decided.decision else ""
+    lead = decide_executor_seat(scores or {winner: 1.0}, seats, decided.charter.question)
+    assert lead is not None
+    return lead
 
 
-def _words(decided: Session, decision: Decision) -> str:
-    """The decision as its executor reads it, with what was said against it."""
+def _render_decision(decided: Session, decision: Decision) -> str:
+    """Return the decision and the dissent as the executor reads them."""
     parts = [f"Asked: {decided.charter.question}", f"Decided: {decision.position}" if decision.position else ""]
     parts += [decision.text]
     parts += [f"Against it, {dissent.seat}: {dissent.position}" for dissent in decision.dissent]

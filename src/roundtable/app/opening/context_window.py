@@ -1,6 +1,6 @@
-"""How much can be shown so that every seat sees the same: the smallest window at the table, less what else goes in.
+"""Computes how much context fits: every seat sees the same, so the smallest context window counts.
 
-How much of a project can be put before its readers: files, and a map of what there is no room for.
+Also splits the space for a project between its files and a map of those that do not fit.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from roundtable.core.values import Charter, Limits, Seat
 from roundtable.voices.tariffs import Tariff, Tariffs
 
 UNKNOWN_WINDOW_TOKENS = 32_000
-"""Tokens that a model is taken to have room for where nobody says how many it has."""
+"""The assumed context window of a model whose window is not known."""
 
 
 class ContextRoom(NamedTuple):
-    """Bytes of context: what is gathered, what seats may ask for in all, and what the person may name.
+    """Limits of context in bytes: for selected files, for all requests of seats, and for files that the person names.
 
-    `voice` has the smallest window. Where no window is known, there is no bound to what may be named; `all_known`
-    says whether that of every voice is. `windows` is what they leave where a minute's limit is not counted: who cannot
-    take that is left out rather than shown less.
+    `voice` has the smallest known window. If no window is known, `named` is None: there is no limit. `all_known` says
+    whether every window is known. `windows` is the limit without token limits per minute: a voice that cannot take
+    that much is skipped, not shown less.
     """
 
     gathered: int
-    asked_for: int
+    requested: int
     named: int | None = None
     voice: str = ""
     all_known: bool = False
@@ -40,28 +40,27 @@ class ContextRoom(NamedTuple):
 
 
 FindContextRoom = Callable[[Charter], ContextRoom]
-"""What there is room for before the seats of a meeting."""
+"""Returns how much context fits for the seats of a charter."""
 
 
 def compute_context_room(
-    tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, most: int, *, judging: bool = False
+    tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, max_tokens: int, *, judging: bool = False
 ) -> ContextRoom:
-    """Of what the smallest window leaves besides an answer, half is for what is gathered, a quarter for requests.
+    """Return the context room of seats: after the answer, half of the smallest window is for selected files.
 
-    Who is `judging` has the window of its judge as well.
+    A quarter is for requests, and neither is larger than `max_tokens`. With `judging`, judge voices count too.
     """
     voices = {voice: tariffs.find_tariff(voice) for seat in seats for voice in seat.voice_chain(judging=judging)}
-    around = {voice: tariff.overhead + tariff.thinking + limits.max_tokens for voice, tariff in voices.items()}
-    left = {
-        voice: max(0, (_takes(tariff) or UNKNOWN_WINDOW_TOKENS) - around[voice]) for voice, tariff in voices.items()
-    }
-    windows = [max(0, (tariff.window or UNKNOWN_WINDOW_TOKENS) - around[voice]) for voice, tariff in voices.items()]
-    known = {voice: left[voice] for voice, tariff in voices.items() if _takes(tariff)}
+    reserved = {voice: tariff.overhead + tariff.thinking + limits.max_tokens for voice, tariff in voices.items()}
+    capacities = {voice: _call_tokens(tariff) or UNKNOWN_WINDOW_TOKENS for voice, tariff in voices.items()}
+    left = {voice: max(0, capacity - reserved[voice]) for voice, capacity in capacities.items()}
+    windows = [max(0, (tariff.window or UNKNOWN_WINDOW_TOKENS) - reserved[voice]) for voice, tariff in voices.items()]
+    known = {voice: left[voice] for voice, tariff in voices.items() if _call_tokens(tariff)}
     smallest = min(known, key=lambda voice: known[voice], default="")
     least = min(left.values(), default=UNKNOWN_WINDOW_TOKENS)
     return ContextRoom(
-        BYTES_PER_TOKEN * min(most, least // 2),
-        BYTES_PER_TOKEN * min(most, least // 4),
+        BYTES_PER_TOKEN * min(max_tokens, least // 2),
+        BYTES_PER_TOKEN * min(max_tokens, least // 4),
         BYTES_PER_TOKEN * known[smallest] if smallest else None,
         smallest,
         len(known) == len(voices),
@@ -70,67 +69,67 @@ def compute_context_room(
 
 
 def compute_charter_answer_limit(tariffs: Tariffs, seats: Sequence[Seat], limits: Limits) -> int:
-    """How long one answer may be at most: a third of the smallest window that is known, and a limit somebody set."""
+    """Return the maximum tokens of one answer: a third of the smallest known window, or a limit that was set."""
     windows = [window // 3 for seat in seats for voice in seat.voices if (window := tariffs.find_tariff(voice).window)]
-    own = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
-    return min((*windows, *own), default=sys.maxsize)
+    configured = [limits.max_tokens] if limits.max_tokens != Limits().max_tokens else []
+    return min((*windows, *configured), default=sys.maxsize)
 
 
-def _takes(tariff: Tariff) -> int:
-    """The tokens of one call, 0 where nobody knows: those of a window, or of a minute where these are fewer."""
+def _call_tokens(tariff: Tariff) -> int:
+    """Return the tokens of one call: the window, or the limit per minute if that is smaller; 0 if unknown."""
     window = tariff.window or UNKNOWN_WINDOW_TOKENS
     return tariff.per_minute if 0 < tariff.per_minute < window else tariff.window
 
 
 MAP_TITLE = "map of the program"
 
-MOST_MAP_TOKENS = 4_000
-"""Tokens of map beside one part; in a small window, a sixth of what there is room for."""
-LEAST_FILE_TOKENS = 500
-"""Tokens of files below which cutting makes no sense."""
+MAX_MAP_TOKENS = 4_000
+"""Tokens of the map next to one part; in a small window, a sixth of the room."""
+MIN_FILE_TOKENS = 500
+"""With less room than this, files are not split into parts."""
 FILE_BYTES_IN_UNKNOWN_WINDOW = 60_000
-"""Bytes of files that are shown where a window is not known."""
-_OURS = 2_000
-"""Tokens of a prompt that are neither files nor what the record says: the rules, the task, the form of an answer."""
-_TAG = 48
-"""Bytes around each file that is shown, its name aside."""
+"""Bytes of files that are shown if a window is not known."""
+_PROMPT_TOKENS = 2_000
+"""Tokens of the rest of a prompt: the rules, the task, and the reply format."""
+_TAG_BYTES = 48
+"""Bytes around each file that is shown, in addition to its name."""
 
 
 def compute_context_room_of_readers(
-    room_of: FindContextRoom, charter: Charter, seats: Sequence[str], answer: int
+    find_room: FindContextRoom, charter: Charter, seats: Sequence[str], answer: int
 ) -> ContextRoom:
-    """What there is room for before these seats, or all, besides answers of so many tokens."""
+    """Return the context room of these seats, or of all seats, for answers of this many tokens."""
     reading = tuple(seat for seat in charter.seats if seat.name in seats) or charter.seats
     limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
-    return room_of(msgspec.structs.replace(charter, seats=reading, limits=limits))
+    return find_room(msgspec.structs.replace(charter, seats=reading, limits=limits))
 
 
 def compute_context_file_tokens(session: Session, named: int) -> int:
-    """Tokens for files and map in such a window. Code has more of them than its bytes say, by a third."""
+    """Return the tokens left for files and map in a room of this many bytes."""
     charter = session.charter
-    said = (
+    texts = (
         charter.question,
         *StageEnd.quote_all(list_stage_ends(session)),
         *(entry.text + entry.why for entry in charter.recalled),
     )
-    told = sum(len(text.encode()) for text in said) + sum(item.size for item in charter.context)
-    return compute_context_tokens_left(named, told)
+    used = sum(len(text.encode()) for text in texts) + sum(item.size for item in charter.context)
+    return compute_context_tokens_left(named, used)
 
 
-def compute_context_tokens_left(named: int, told: int) -> int:
-    """The same beside so many bytes of what is told."""
-    return (named * 3 // 4 - told) // BYTES_PER_TOKEN - _OURS
+def compute_context_tokens_left(named: int, used: int) -> int:
+    """Return the tokens left in a room of bytes of which some are used; code has a third more tokens than text."""
+    return (named * 3 // 4 - used) // BYTES_PER_TOKEN - _PROMPT_TOKENS
 
 
 def split_context_between_map_and_files(
-    files: Sequence[SizedFile], room: int | None, most: int, *, at_once: bool
+    files: Sequence[SizedFile], room: int | None, max_tokens: int, *, at_once: bool
 ) -> tuple[int, int]:
-    """Tokens of map beside a part, and of the files in it."""
-    for_map = MOST_MAP_TOKENS if room is None else min(MOST_MAP_TOKENS, room // 6)
-    for_files = most if room is None else room - for_map
-    return for_map, choose_text_chunk_limit(files, for_files, most) if at_once else min(most, for_files)
+    """Return the tokens for the map and those for the files of one part."""
+    for_map = MAX_MAP_TOKENS if room is None else min(MAX_MAP_TOKENS, room // 6)
+    for_files = max_tokens if room is None else room - for_map
+    return for_map, choose_text_chunk_limit(files, for_files, max_tokens) if at_once else min(max_tokens, for_files)
 
 
 def estimate_context_file_overhead(path: str) -> int:
-    """Bytes that stand around a file in a prompt."""
-    return _TAG + len(path.encode())
+    """Return the bytes that a prompt adds around a file."""
+    return _TAG_BYTES + len(path.encode())

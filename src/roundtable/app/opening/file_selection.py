@@ -1,4 +1,4 @@
-"""Which files of a workspace may be shown without being named one by one, and which of them are worth the room."""
+"""Selects the files of a workspace that are shown although nobody named them: safe, and relevant to the question."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.repo.git import LoggedCommit
 
-MOST_LOOKED_INTO = 200
-"""Files that are read to see how much they bear on the question."""
+MAX_FILES_READ = 200
+"""The number of files that are read to determine how relevant they are."""
 
-_OUR_OWN = ".roundtable"
-_NOT_TEXT = re.compile(
+_OWN_FOLDER = ".roundtable"
+_BINARY_SUFFIX = re.compile(
     r"\.(?:7z|avi|bin|bmp|bz2|class|db|dll|dylib|eot|exe|gguf|gif|gz|ico|jar|jpe?g|mov|mp[34]|o|otf|pdf|png|pyc|so|sqlite3?"
     r"|tar|tgz|ttf|wasm|wav|webp|whl|woff2?|xz|zip|zst)$",
     re.I,
@@ -26,36 +26,36 @@ _NOT_TEXT = re.compile(
 
 
 class FileSelection(NamedTuple):
-    """The files to show, of how many that could be; and which were passed over because they hold secrets."""
+    """The files to show, the number of candidates, and the files that were skipped because they contain secrets."""
 
     files: dict[str, bytes]
-    among: int
+    candidates: int
     secret: tuple[str, ...] = ()
 
 
 def list_context_file_candidates(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
-    """Those that are neither sensitive, nor ignored by the config, nor ours, and are text with a name to write."""
+    """Return the paths in a folder that may be shown: not sensitive, ignored or binary, with a printable name."""
     inside = "" if folder in ("", ".") else f"{folder.rstrip('/')}/"
-    set_aside = build_context_ignore_filter(ignore)
+    is_ignored = build_context_ignore_filter(ignore)
     return [
         path
         for path in paths
         if path.startswith(inside)
         and path.isprintable()
-        and not (is_sensitive_path(path) or _NOT_TEXT.search(path) or set_aside(path))
+        and not (is_sensitive_path(path) or _BINARY_SUFFIX.search(path) or is_ignored(path))
     ]
 
 
 def build_context_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
-    """Whether `[context] ignore` names a path, a folder it lies in, or a pattern for either; ours always is."""
-    names = {_OUR_OWN, *(name.rstrip("/") for name in ignore)}
+    """Return a filter for the paths and patterns of `[context] ignore`; `.roundtable` is always ignored."""
+    names = {_OWN_FOLDER, *(name.rstrip("/") for name in ignore)}
     globs = [name for name in ignore if any(mark in name for mark in "*?[/")]
 
-    def set_aside(path: str) -> bool:
+    def is_ignored(path: str) -> bool:
         parts = path.split("/")
         return not names.isdisjoint(parts) or any(fnmatchcase(part, glob) for glob in globs for part in (path, *parts))
 
-    return set_aside
+    return is_ignored
 
 
 def select_context_files(
@@ -66,15 +66,15 @@ def select_context_files(
     commits: Sequence[LoggedCommit],
     room: int,
 ) -> FileSelection:
-    """The most relevant files that fit: by their names and what changed lately, then by what is in them."""
-    recent = _recent(commits)
-    order = rank_files_by_relevance(words, (RankedFile(path, recent.get(path, 0)) for path in paths))
+    """Return the most relevant files that fit, ranked by name and recent changes, then by content."""
+    ages = _list_change_ages(commits)
+    order = rank_files_by_relevance(words, (RankedFile(path, ages.get(path, 0)) for path in paths))
     read: list[RankedFile] = []
     refused = 0
     secret: list[str] = []
-    seen = 0
-    for candidate in order[:MOST_LOOKED_INTO]:
-        if seen > 3 * room:
+    bytes_read = 0
+    for candidate in order[:MAX_FILES_READ]:
+        if bytes_read > 3 * room:
             break
         try:
             text = read_context_file(redactor, workspace, candidate.path).decode()
@@ -82,7 +82,7 @@ def select_context_files(
             refused += 1
             secret += [candidate.path] if isinstance(error, ContextFileHoldsSecret) else []
             continue
-        seen += len(text)
+        bytes_read += len(text)
         read.append(candidate._replace(text=text))
     files: dict[str, bytes] = {}
     for candidate in rank_files_by_relevance(words, read):
@@ -93,10 +93,10 @@ def select_context_files(
     return FileSelection(files, len(paths) - refused, tuple(secret))
 
 
-def _recent(commits: Sequence[LoggedCommit]) -> dict[str, int]:
-    """How long ago each file was changed, counted in commits; the last one is 1."""
-    recent: dict[str, int] = {}
+def _list_change_ages(commits: Sequence[LoggedCommit]) -> dict[str, int]:
+    """Return how many commits ago each file was changed; 1 is the last commit."""
+    ages: dict[str, int] = {}
     for age, commit in enumerate(commits, 1):
         for path in commit.files:
-            recent.setdefault(path, age)
-    return recent
+            ages.setdefault(path, age)
+    return ages

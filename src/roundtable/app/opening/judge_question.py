@@ -1,4 +1,4 @@
-"""A question about a session, put to who judges there: a session of its own, so that the other stays as it was."""
+"""Asks the judge of a session a question, in a session of its own, so that the first session stays unchanged."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from datetime import UTC, datetime
 import msgspec
 
 from roundtable.app.opening.meeting_catalog import snapshot_charter_prompts
-from roundtable.app.opening.session_ids import make_session_slug, new_session_id
 from roundtable.app.parts import Parts
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import StageEnd
+from roundtable.core.text.slugs import make_question_slug
 from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
 from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import describe_stage_end
 from roundtable.report.step_words import describe_step_result
+from roundtable.store.session_ids import generate_session_id
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 SESSION_STATE_TITLE = "the session"
-EARLIER_QUESTIONS_TITLE = "what was asked before"
+EARLIER_QUESTIONS_TITLE = "earlier questions and answers"
 
 ChatExchange = tuple[str, str]
 """A question and its answer."""
@@ -32,17 +33,17 @@ ChatExchange = tuple[str, str]
 async def open_judge_question_session(
     parts: Parts, about: Session, question: str, before: Sequence[ChatExchange] = ()
 ) -> str:
-    """Open a session for one question; it is shown how the other stands, and what was said in this talk so far."""
+    """Open a session for one question; the judge sees the state of the other session and the earlier questions."""
     if not question.strip():
-        raise UsageError("The question is empty.", "Say what you want to know.")
+        raise UsageError("The question is empty.", "Write what you want to know.")
     parts.keys.learn_keychain_keys()
-    shown = {SESSION_STATE_TITLE: await _state(parts, about)}
+    shown = {SESSION_STATE_TITLE: await _describe_session(parts, about)}
     if before:
         shown[EARLIER_QUESTIONS_TITLE] = "\n\n".join(f"Asked: {asked}\nYou said: {answer}" for asked, answer in before)
     texts = {name: parts.redactor.redact(text).encode() for name, text in shown.items()}
-    words = snapshot_charter_prompts(CHAT, {}, (), about.charter.language)
-    for kept in (*texts.values(), *words.values()):
-        await parts.record.keep(kept)
+    prompts = snapshot_charter_prompts(CHAT, {}, (), about.charter.language)
+    for data in (*texts.values(), *prompts.values()):
+        await parts.record.keep(data)
     charter = Charter(
         question=parts.redactor.redact(question),
         seats=(_find_current_judge(about),),
@@ -50,43 +51,45 @@ async def open_judge_question_session(
         version=CHAT.version,
         limits=msgspec.structs.replace(about.limits, quorum=Quorum(1)),
         context=tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in texts.items()),
-        templates={name: compute_digest(text) for name, text in words.items()},
-        slug=make_session_slug(question, datetime.now(UTC).strftime("%Y-%m-%d")),
+        templates={name: compute_digest(text) for name, text in prompts.items()},
+        slug=make_question_slug(question, datetime.now(UTC).strftime("%Y-%m-%d")),
         workspace=about.charter.workspace,
         owner=about.charter.owner,
         language=about.charter.language,
         headless=True,
         parent=about.id,
     )
-    session = new_session_id()
+    session = generate_session_id()
     await parts.record.append(session, SessionOpened(charter))
     return session
 
 
 def _find_current_judge(session: Session) -> Seat:
-    """Who judged last; before anybody has, the seat whose turn it would be."""
-    judged = [
+    """Return the seat that judged last; before the first judgement, the first seat with the right to judge."""
+    judges = [
         seat for record in session.rounds.values() if record.opened.turns.judging for seat in record.opened.electorate
     ]
     able = [seat for seat in session.seats if Right.JUDGE in seat.rights] or list(session.charter.seats)
-    return session.seat(judged[-1]) if judged else able[0]
+    return session.seat(judges[-1]) if judges else able[0]
 
 
-async def _state(parts: Parts, session: Session) -> str:
-    """How a session stands, from its record alone."""
-    return "\n\n".join([f"Asked: {session.charter.question}", *_told(session), *await _files(parts, session)])
+async def _describe_session(parts: Parts, session: Session) -> str:
+    """Describe the state of a session from its record."""
+    return "\n\n".join(
+        [f"Asked: {session.charter.question}", *_describe_progress(session), *await _list_files(parts, session)]
+    )
 
 
-def _told(session: Session) -> Iterator[str]:
+def _describe_progress(session: Session) -> Iterator[str]:
     for end in list_stage_ends(session):
         yield "\n".join(filter(None, (f"{end.id}: {' '.join(describe_stage_end(end))}", end.text)))
-    if findings := _last_findings(session):
+    if findings := _render_last_findings(session):
         yield findings
     for step, result in list(session.results.items())[-1:]:
         yield f"The last step, {step}: {result.message if isinstance(result, Fault) else describe_step_result(result)}"
-    ruling = [move for record in session.rounds.values() if record.opened.turns.judging for move in record.moves()]
-    if ruling:
-        yield f"What the judge said last ({ruling[-1].round}):\n{ruling[-1].text}"
+    judged = [move for record in session.rounds.values() if record.opened.turns.judging for move in record.moves()]
+    if judged:
+        yield f"What the judge said last ({judged[-1].round}):\n{judged[-1].text}"
     if session.decision is not None:
         decision = session.decision
         yield f"It ended: {decision.outcome}. {decision_sentence(decision)}\n{decision.position}"
@@ -97,12 +100,12 @@ def _told(session: Session) -> Iterator[str]:
         yield f"It goes on; the last round is {next(reversed(session.rounds), 'not opened yet')}."
 
 
-def _last_findings(session: Session) -> str:
+def _render_last_findings(session: Session) -> str:
     moves = [move for record in session.rounds.values() for move in record.moves() if move.verdict.findings]
     return f"The last findings, as {moves[-1].seat} put them ({moves[-1].round}):\n{moves[-1].text}" if moves else ""
 
 
-async def _files(parts: Parts, session: Session) -> list[str]:
+async def _list_files(parts: Parts, session: Session) -> list[str]:
     files = await DraftStore(parts.record).load_files(StageEnd.latest_draft(list_stage_ends(session)))
-    listed = [f"{file.path} ({len(file.after):,} bytes)" for file in files if file.after is not None]
-    return ["Files of the project that were written so far:\n" + "\n".join(listed)] if listed else []
+    lines = [f"{file.path} ({len(file.after):,} bytes)" for file in files if file.after is not None]
+    return ["Files of the project that were written so far:\n" + "\n".join(lines)] if lines else []

@@ -1,7 +1,7 @@
-"""The stages of a long meeting as a person wants them: a shipped way through them or a list of their own, and options.
+"""The stages of a long meeting: the shipped stages, lists in files of a person or workspace, and options.
 
-A list is a TOML file with a `[[stages]]` for each. One that has the name of a shipped stage takes from it what it
-leaves out, so that often its name and what is different are enough.
+A list is a TOML file with one `[[stages]]` table per stage. A stage with the name of a shipped one takes all missing
+settings from it, so the name and the differences are enough.
 """
 
 from __future__ import annotations
@@ -33,27 +33,38 @@ from roundtable.meetings.stages.delivery import DELIVER
 
 DEFAULT_STAGE_LIST = "sdlc"
 ALL_STAGES = ""
-"""The name under which an option is given that holds for all stages."""
+"""The key of an option that applies to all stages."""
 
 ROUNDS_PER_STAGE_ROUND = {"discussion": 1, "files": 3, "review": 40, "run": 4}
-"""How many rounds may come of one round of a stage: what is mended and refined, each part of a review, each rerun."""
+"""How many rounds one round of a stage may lead to: repairs, refinements, parts of a review and reruns."""
 
 
 class ShippedStages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The stages we ship, and the ways through them."""
+    """The shipped stages, and the shipped lists of them by name."""
 
     ways: dict[str, tuple[str, ...]]
     stages: tuple[Stage, ...]
 
+    @staticmethod
+    @cache
+    def load() -> ShippedStages:
+        """Return the stages that come with Roundtable."""
+        path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
+        return convert_toml_table(ShippedStages, parse_toml_text(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+
+    def select(self, name: str) -> tuple[Stage, ...]:
+        """Return the stages of a shipped list."""
+        return tuple(stage for stage in self.stages if stage.name in self.ways[name])
+
 
 class StageListFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A list of somebody's own."""
+    """The contents of a file with a list of stages."""
 
     stages: list[dict[str, Any]]
 
 
 class StageOptions(msgspec.Struct, frozen=True):
-    """What a person says of the stages; options are by the name of a stage, or under `ALL_STAGES`."""
+    """Options for the stages of a meeting; the dictionaries are by stage name, or `ALL_STAGES` for all."""
 
     all_stages: ClassVar[str] = ALL_STAGES
     way: str = DEFAULT_STAGE_LIST
@@ -66,12 +77,31 @@ class StageOptions(msgspec.Struct, frozen=True):
 
     @staticmethod
     def resolve_way(way: str) -> str:
-        """A way as it can be found from any folder: a path is made absolute, a name stays."""
+        """Return a list so that it can be found from any folder: a path becomes absolute, a name stays."""
         return str(Path(way).expanduser().absolute()) if _is_stage_list_path(way) else way
+
+    def apply_to(self, stages: Sequence[Stage]) -> tuple[Stage, ...]:
+        """Return the stages with these options; excluded stages stay in the list, disabled."""
+        names = [stage.name for stage in stages]
+        _check_stage_names(names, (*self.only, *self.skip, *self.instructions, *self.rounds, *self.judge))
+        changed: list[Stage] = []
+        for stage in stages:
+            enabled = (stage.name in self.only if self.only else stage.enabled) and stage.name not in self.skip
+            options: dict[str, Any] = {
+                "enabled": enabled,
+                "instructions": self.instructions.get(stage.name, stage.instructions),
+                "rounds": self.rounds.get(stage.name, self.rounds.get(ALL_STAGES, stage.rounds)),
+                "judge": self.judge.get(stage.name, self.judge.get(ALL_STAGES, stage.judge)),
+                "speaking": self.speaking or stage.speaking,
+            }
+            changed.append(convert_toml_table(Stage, {**msgspec.to_builtins(stage), **options}, f"stage {stage.name}"))
+        if not any(stage.enabled for stage in changed):
+            raise UsageError("All stages are excluded.", f"Keep at least one of: {', '.join(names)}.")
+        return tuple(changed)
 
 
 class StageListCatalog:
-    """The lists one can ask for by name here. What a workspace brings is there once the person trusts it."""
+    """The lists of stages that are available in a workspace; its own lists are available once it is trusted."""
 
     def __init__(self, places: Places, workspace: Path, is_trusted: Callable[[], bool]) -> None:
         self._places = places
@@ -79,148 +109,117 @@ class StageListCatalog:
         self._is_trusted = is_trusted
 
     def find(self, name: str) -> tuple[Stage, ...]:
-        """A shipped way, a list of the person's or of the workspace by its name, or the path of a file."""
-        ways = load_shipped_stages().ways
-        if name in ways:
-            return tuple(stage for stage in load_shipped_stages().stages if stage.name in ways[name])
-        brought = find_workspace_templates(self._workspace, STAGE_FILES)
-        if name in brought and not self._is_trusted():
+        """Return a list: a shipped one, one of the person or the workspace by its name, or the one in a file."""
+        shipped = ShippedStages.load()
+        if name in shipped.ways:
+            return shipped.select(name)
+        of_workspace = find_workspace_templates(self._workspace, STAGE_FILES)
+        if name in of_workspace and not self._is_trusted():
             raise NotTrusted(
-                f"This workspace brings the stages {name}, and you have not trusted it.",
+                f"The list of stages {name} comes from this workspace, and you have not trusted the workspace.",
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
-        own = find_user_templates(self._places, STAGE_FILES) | brought
+        own = find_user_templates(self._places, STAGE_FILES) | of_workspace
         path = Path(name).expanduser() if _is_stage_list_path(name) else own.get(name)
         if path is None or not path.is_file():
-            lacking = (
+            missing = (
                 f"file {sanitize_line(name, 200)}"
                 if _is_stage_list_path(name)
                 else f"list of stages {sanitize_line(name, 60)}"
             )
-            known = ", ".join((*ways, *own))
-            raise NotFound(f"There is no {lacking}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
-        return parse_stage_list(read_template(path), str(path))
+            known = ", ".join((*shipped.ways, *own))
+            raise NotFound(f"There is no {missing}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
+        return self.parse(read_template(path), str(path))
+
+    @staticmethod
+    def parse(text: str, path: str) -> tuple[Stage, ...]:
+        """Parse the text of a list; the path is named in errors."""
+        shipped: dict[str, dict[str, Any]] = {
+            stage.name: msgspec.to_builtins(stage) for stage in ShippedStages.load().stages
+        }
+        tables = convert_toml_table(StageListFile, parse_toml_text(text.encode(), path), path).stages
+        if not tables:
+            raise ConfigError(f"{path}: the list has no stages.", "Add one [[stages]] table for each stage.")
+        for number, table in enumerate(tables, 1):
+            if isinstance(name := table.get("name"), str) and not STAGE_NAME.match(name):
+                raise ConfigError(
+                    f"{path}: stage {number} has the invalid name {sanitize_line(name, 60) or '(empty)'}.",
+                    "A name has small letters and dashes, at most 31 of them, such as threat-model.",
+                )
+        stages = [
+            convert_toml_table(Stage, {**shipped.get(str(table.get("name")), {}), **table}, f"{path}: stage {number}")
+            for number, table in enumerate(tables, 1)
+        ]
+        names = [stage.name for stage in stages]
+        if duplicate := next((name for name in names if names.count(name) > 1), ""):
+            raise ConfigError(f"{path}: two stages have the name {duplicate}.", "Give each stage a different name.")
+        if reserved := next((name for name in names if name == DELIVER or StageAddress(name).is_reserved), ""):
+            raise ConfigError(
+                f"{path}: the stage name {reserved} is reserved for a gate.",
+                f"Choose a name other than `{DELIVER}` that does not begin with `after` and does not end in -dispute, "
+                "-install or -rerun.",
+            )
+        return tuple(stages)
 
 
 def _is_stage_list_path(name: str) -> bool:
-    """Whether somebody means a file: what merely lies in a folder must not stand in for a list of that name."""
+    """Return whether a person gave a path: a file that only lies in the current folder must not replace a list."""
     return "/" in name or name.endswith(".toml")
 
 
-@cache
-def load_shipped_stages() -> ShippedStages:
-    """The stages that come with Roundtable."""
-    path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
-    return convert_toml_table(ShippedStages, parse_toml_text(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
-
-
-def parse_stage_list(text: str, where: str) -> tuple[Stage, ...]:
-    """The stages of somebody's own file."""
-    known: dict[str, dict[str, Any]] = {
-        stage.name: msgspec.to_builtins(stage) for stage in load_shipped_stages().stages
-    }
-    listed = convert_toml_table(StageListFile, parse_toml_text(text.encode(), where), where).stages
-    if not listed:
-        raise ConfigError(f"{where}: there is no stage in it.", "Add a [[stages]] for each that is to be held.")
-    for number, stage_data in enumerate(listed, 1):
-        if isinstance(name := stage_data.get("name"), str) and not STAGE_NAME.match(name):
-            raise ConfigError(
-                f"{where}: stage {number} cannot be called {sanitize_line(name, 60) or 'nothing'}.",
-                "A name has small letters and dashes, at most 31 of them, such as threat-model.",
-            )
-    stages = [
-        convert_toml_table(
-            Stage, {**known.get(str(stage_data.get("name")), {}), **stage_data}, f"{where}: stage {number}"
-        )
-        for number, stage_data in enumerate(listed, 1)
-    ]
-    names = [stage.name for stage in stages]
-    if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise ConfigError(f"{where}: there are two stages called {twice}.", "Give each a name of its own.")
-    if taken := next((name for name in names if name == DELIVER or StageAddress(name).is_reserved), ""):
-        raise ConfigError(
-            f"{where}: a stage cannot be called {taken}, since that is what its questions to you are called.",
-            f"Do not begin with `after`, nor end in -dispute, -install or -rerun, and leave `{DELIVER}` alone.",
-        )
-    return tuple(stages)
-
-
-def apply_stage_options(stages: Sequence[Stage], wanted: StageOptions) -> tuple[Stage, ...]:
-    """The same stages with what the person said over them; those that are left out stay in the list, disabled."""
-    names = [stage.name for stage in stages]
-    _check_names(names, (*wanted.only, *wanted.skip, *wanted.instructions, *wanted.rounds, *wanted.judge))
-    told: list[Stage] = []
-    for stage in stages:
-        on = (stage.name in wanted.only if wanted.only else stage.enabled) and stage.name not in wanted.skip
-        changes: dict[str, Any] = {
-            "enabled": on,
-            "instructions": wanted.instructions.get(stage.name, stage.instructions),
-            "rounds": wanted.rounds.get(stage.name, wanted.rounds.get(ALL_STAGES, stage.rounds)),
-            "judge": wanted.judge.get(stage.name, wanted.judge.get(ALL_STAGES, stage.judge)),
-            "speaking": wanted.speaking or stage.speaking,
-        }
-        told.append(convert_toml_table(Stage, {**msgspec.to_builtins(stage), **changes}, f"stage {stage.name}"))
-    if not any(stage.enabled for stage in told):
-        raise UsageError("No stage is left to be held.", f"There are {', '.join(names)}; leave some of them in.")
-    return tuple(told)
-
-
-def _check_names(known: Sequence[str], named: Iterable[str]) -> None:
-    for name in named:
+def _check_stage_names(known: Sequence[str], names: Iterable[str]) -> None:
+    for name in names:
         if name != ALL_STAGES and name not in known:
             near = did_you_mean_text(name, known).strip()
             help = f"{near} Stages: {', '.join(known)}.".strip()
-            raise UsageError(f"There is no stage {sanitize_line(name, 60)} here.", help)
+            raise UsageError(f"There is no stage {sanitize_line(name, 60)} in this meeting.", help)
 
 
 def fill_charter_stage_settings(
-    settings: dict[str, Any], seats: Sequence[Seat], longest: int, answers: Mapping[str, str]
+    settings: dict[str, Any], seats: Sequence[Seat], max_answer_tokens: int, answers: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the meeting is told, with the usual stages where none were chosen; whom they name must sit here.
+    """Return the settings of a meeting with its stages, by default those of the default list.
 
-    What is answered ahead must be asked at all. No seat's answer may be longer than `longest`, which is what their
-    windows and the person's limits leave for one.
+    Raises UsageError if a stage names a seat that is missing, or if an answer in advance is for a gate that is never
+    asked. `max_answer_tokens` limits every answer to what the context windows and the person's limits allow.
     """
     stages = (
-        decode_stages(settings["stages"]) if settings.get("stages") else apply_stage_options(_usual(), StageOptions())
+        decode_stages(settings["stages"])
+        if settings.get("stages")
+        else StageOptions().apply_to(ShippedStages.load().select(DEFAULT_STAGE_LIST))
     )
     names = [seat.name for seat in seats]
     for stage in stages:
-        named = {seat: "take part in" for seat in stage.seats} | ({stage.judge: "judge"} if stage.judge else {})
-        for seat, what in named.items():
+        roles = {seat: "participant" for seat in stage.seats} | ({stage.judge: "judge"} if stage.judge else {})
+        for seat, role in roles.items():
             if seat not in names:
                 raise UsageError(
-                    f"{sanitize_line(seat, 60)} is to {what} {stage.name} and is not at the table.",
+                    f"Stage {stage.name} has the {role} {sanitize_line(seat, 60)}, which is not a seat here.",
                     f"Name one of: {', '.join(names)}.",
                 )
     if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
         _check_delivery(stages, existing=bool(settings.get("existing")))
-    fitting = [msgspec.structs.replace(stage, tokens=min(stage.tokens, longest)) for stage in stages]
+    fitting = [msgspec.structs.replace(stage, tokens=min(stage.tokens, max_answer_tokens)) for stage in stages]
     return {**settings, "stages": encode_stages(fitting)}
 
 
 def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
-    """Only a new project is handed over, and only stages that write files come to one."""
+    """Raise UsageError unless the stages make a new project: only that is delivered."""
     if existing:
         raise UsageError(
-            f"A project that is there is changed where it is, so {DELIVER} is not asked.",
-            "Answer `approve` ahead instead, or nothing: --answer approve=all.",
+            f"An existing project is edited in place, so the gate {DELIVER} is never asked.",
+            "Answer the gate `approve` in advance instead: --answer approve=all.",
         )
     if not any(stage.enabled and stage.kind in ("files", "run") for stage in stages):
         raise UsageError(
-            f"These stages come to words alone, so there is no project to hand over and {DELIVER} is not asked.",
-            "Leave it out: `roundtable export` writes what was agreed as a report.",
+            f"None of these stages writes files, so there is no project to deliver and the gate {DELIVER} is never "
+            "asked.",
+            "Remove that answer. `roundtable export` writes a report on the discussion.",
         )
 
 
-def _usual() -> tuple[Stage, ...]:
-    return tuple(
-        stage for stage in load_shipped_stages().stages if stage.name in load_shipped_stages().ways[DEFAULT_STAGE_LIST]
-    )
-
-
 def raise_charter_round_limit(limits: Limits, settings: dict[str, Any]) -> Limits:
-    """Limits under which these stages can be held, each as often as it may be; a limit that somebody set stays."""
+    """Return limits with enough rounds for all attempts at these stages; a limit that the person set is kept."""
     if limits.rounds != Limits().rounds:
         return limits
     rounds = sum(

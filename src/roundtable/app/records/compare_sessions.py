@@ -1,4 +1,4 @@
-"""Two sessions of the record held against each other, with the files that each of them came to."""
+"""Compares two stored sessions, with the files that each of them wrote."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from roundtable.workshop.edit.stored_drafts import DraftStore
 
 
 async def compare_stored_sessions(parts: Parts, first: Session, second: Session) -> SessionComparison:
-    """What is the same in both, and what is not."""
-    ours, theirs = await _drafted(parts, first), await _drafted(parts, second)
+    """Return what two sessions have in common and where they differ."""
+    first_files, second_files = await _load_files(parts, first), await _load_files(parts, second)
     ends = (*list_stage_ends(first), *list_stage_ends(second))
     drafts = {end.draft: await DraftStore(parts.record).load(end.draft) for end in ends if end.draft}
-    return summarize_session_differences(first, second, (_standing(ours, theirs), _standing(theirs, ours)), drafts)
+    files = (_merge_files(first_files, second_files), _merge_files(second_files, first_files))
+    return summarize_session_differences(first, second, files, drafts)
 
 
-async def _drafted(parts: Parts, session: Session) -> dict[str, DraftFile]:
+async def _load_files(parts: Parts, session: Session) -> dict[str, DraftFile]:
     files = await DraftStore(parts.record).load_files(StageEnd.latest_draft(list_stage_ends(session)))
     return {file.path: file for file in files}
 
 
-def _standing(own: Mapping[str, DraftFile], other: Mapping[str, DraftFile]) -> ProjectFiles:
-    """What stands in every file that either wrote; one that this line did not touch is as the other found it."""
+def _merge_files(own: Mapping[str, DraftFile], other: Mapping[str, DraftFile]) -> ProjectFiles:
+    """Return the content of every file that either session wrote; a file that this one left alone is unchanged."""
     return {path: own[path].after if path in own else other[path].before for path in (*own, *other)}

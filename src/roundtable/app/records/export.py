@@ -1,4 +1,4 @@
-"""A session as files: one text in one of the formats, or a whole layout that another tool knows."""
+"""Exports stored sessions: as one text in some format, or as the files of a layout that another tool reads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from roundtable.app.parts import Parts
 from roundtable.app.records.recount_session import recount_stored_session
-from roundtable.app.records.session_project import list_project_versions
-from roundtable.app.records.workspace_files import NO_FILE, RootedFolder
+from roundtable.app.records.session_project import SessionProjects
+from roundtable.app.records.workspace_files import NOT_A_REGULAR_FILE, RootedFolder
 from roundtable.core.events import Recorded, encode_events_as_jsonl
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.ports import Store
@@ -26,7 +26,7 @@ from roundtable.report.transcript import render_round_as_markdown, render_transc
 _RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
 
 PRINT_INSTEAD_HELP = (
-    "Give another place with -o; `roundtable show --format html` prints the same instead of writing it."
+    "Choose another file or folder with -o, or print the page with `roundtable show --format html` instead."
 )
 EXPORT_SUFFIXES = {
     "markdown": ".md", "html": ".html", "json": ".json", "jsonl": ".jsonl",
@@ -37,7 +37,7 @@ EXPORT_SUFFIXES = {
 async def export_session_text(
     session: Session, records: Sequence[Recorded], form: str, record: RoundRecord | None = None
 ) -> str:
-    """The session, or one round of it, in one of the formats; it ends with a line break."""
+    """Return a session, or one round of it, in a format; the text ends with a line break."""
     match form:
         case "json":
             return render_json_document(
@@ -46,7 +46,7 @@ async def export_session_text(
         case "html" if record is not None:
             return render_round_page(session, record)
         case "html":
-            return render_session_page(session, await _counted_again(session) if session.decision else None)
+            return render_session_page(session, await _try_recount(session) if session.decision else None)
         case "jsonl":
             return encode_events_as_jsonl(
                 [fact for fact in records if record is None or getattr(fact.event, "round", None) == record.name]
@@ -56,19 +56,19 @@ async def export_session_text(
 
 
 async def export_stage_report(store: Store, session: Session, records: Sequence[Recorded], form: str) -> str:
-    """The report on a meeting in stages, in one of its formats."""
+    """Return the report on a session with stages, as `report-md` or `report-html`."""
     if not session.charter.has_stages:
         raise UsageError(
-            "This session was not held in stages, and only such have a report.",
-            "`roundtable export` with markdown or html writes any session.",
+            "This session has no stages, so there is no stage report.",
+            "`roundtable export` exports any session as markdown or html.",
         )
-    made = {version.name: version.changes for version in await list_project_versions(store, session, records)}
-    blocks = render_stage_report_blocks(session, records, made)
+    versions = await SessionProjects(store).list_versions(session, records)
+    blocks = render_stage_report_blocks(session, records, {version.name: version.changes for version in versions})
     return render_blocks_as_markdown(blocks) if form == "report-md" else render_blocks_as_html(session, blocks)
 
 
-async def _counted_again(session: Session) -> Recount | None:
-    """The recount where there is one: a page is not lost because an odd record cannot be counted again."""
+async def _try_recount(session: Session) -> Recount | None:
+    """Return the recount, or None: a record that cannot be recounted must not prevent the page."""
     try:
         return await recount_stored_session(session)
     except Exception:
@@ -76,7 +76,7 @@ async def _counted_again(session: Session) -> Recount | None:
 
 
 async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
-    """The session that was first run at the time in this run id, wherever its workspace is."""
+    """Return the session of any workspace that was first run at the time in this run id."""
     at = _run_start_time(run)
     for row in await parts.index.sessions(None, None) if at else ():
         if row.opened_at <= at <= row.updated_at:
@@ -85,7 +85,7 @@ async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
                 return session
     raise NotFound(
         f"Run artifact not found: {run}.",
-        "Check --run-id: `roundtable status SESSION --json` shows a session's, such as run-20260328T120000000000Z.",
+        "Check --run-id: `roundtable status SESSION --json` shows the run id, such as run-20260328T120000000000Z.",
     )
 
 
@@ -101,44 +101,33 @@ def _run_start_time(run: str) -> str:
 async def export_session_layout(
     parts: Parts, session: Session, records: Sequence[Recorded], layout: str
 ) -> dict[str, str]:
-    """The files of a layout, by path. Sessions of one name in one workspace are runs of one session there."""
-    chosen = EXPORT_LAYOUTS[layout]
-    kept = [(session, records)]
-    if chosen.whole_name and session.name:
+    """Return the files of a layout by path. In some layouts, all sessions of one name are runs of one session."""
+    export_layout = EXPORT_LAYOUTS[layout]
+    runs = [(session, records)]
+    if export_layout.whole_name and session.name:
         for row in await parts.index.sessions(session.charter.workspace, None):
             if row.name == session.name and row.id != session.id:
                 facts = await parts.record.read(row.id)
-                kept.append((Session.fold(row.id, facts), facts))
-    kept.sort(key=lambda session_records: session_records[0].opened_at)
-    holders = [await parts.leases.holder(it.id) for it, _ in kept]
-    return chosen.files(tuple(kept), next(filter(None, reversed(holders)), None))
+                runs.append((Session.fold(row.id, facts), facts))
+    runs.sort(key=lambda run: run[0].opened_at)
+    holders = [await parts.leases.holder(run.id) for run, _ in runs]
+    return export_layout.files(tuple(runs), next(filter(None, reversed(holders)), None))
 
 
 def write_export_files(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
-    """Put files in place, all of them or none that would overwrite something; the paths are returned."""
+    """Write files and return their paths; unless `force` is set, no file is overwritten and then none is written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with RootedFolder.below(folder.resolve()) as tree:
-            there = {path: found for path in files if (found := tree.read(path, 1)) is not None}
-            if odd := [path for path, found in there.items() if found == NO_FILE]:
-                raise UsageError(f"{folder / odd[0]} is no plain file.", PRINT_INSTEAD_HELP)
-            if (taken := list(there)) and not force:
-                more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
-                help = "Give another place with -o, or --force to overwrite."
-                raise UsageError(f"{folder / taken[0]} is there already{more}.", help)
+        with RootedFolder.open(folder.resolve()) as tree:
+            existing = {path: data for path in files if (data := tree.read(path, 1)) is not None}
+            if irregular := [path for path, data in existing.items() if data == NOT_A_REGULAR_FILE]:
+                raise UsageError(f"{folder / irregular[0]} is not a regular file.", PRINT_INSTEAD_HELP)
+            if existing and not force:
+                first, more = next(iter(existing)), f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
+                help = "Choose another file or folder with -o, or overwrite with --force."
+                raise UsageError(f"{folder / first} already exists{more}.", help)
             for path, text in files.items():
                 tree.write(path, text.encode())
     except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error.strerror}.", "Give another place with -o.") from None
+        raise UsageError(f"{folder} cannot be written: {error.strerror}.", "Choose another folder with -o.") from None
     return [folder / path for path in files]
-
-
-__all__ = [
-    "EXPORT_LAYOUTS",
-    "EXPORT_SUFFIXES",
-    "export_session_layout",
-    "export_session_text",
-    "export_stage_report",
-    "find_stored_session_of_run",
-    "write_export_files",
-]

@@ -1,4 +1,4 @@
-"""Letting go of sessions: off the list at once, off the disk when they are old. What was decided stays known."""
+"""Removes stored sessions: from lists at once, and from the disk when they are old. The ledger keeps decisions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from roundtable.workshop.identity import current_user_name
 
 
 class RemovedSessions(msgspec.Struct, frozen=True):
-    """Which old sessions went, which stayed and why, and how many bytes were freed."""
+    """The removed sessions, the kept ones with the reason, and the number of bytes that were freed."""
 
     gone: list[SessionRow]
     kept: list[tuple[SessionRow, str]]
@@ -25,9 +25,9 @@ class RemovedSessions(msgspec.Struct, frozen=True):
 
 
 async def forget_stored_session(parts: Parts, session: str, by: str = "") -> None:
-    """Take a session off the list and free its name; refused while somebody runs it.
+    """Remove a session from lists and release its name; raise SessionHeld while a process runs it.
 
-    Its record stays, under its id, until it is old enough to be cleared away; so does all that was exported of it.
+    Its record can still be read by its id until it is old enough to be removed. Exported files are not changed.
     """
     lease, _ = await parts.leases.acquire(session, current_lease_holder())
     try:
@@ -39,28 +39,27 @@ async def forget_stored_session(parts: Parts, session: str, by: str = "") -> Non
 async def remove_old_stored_sessions(
     parts: Parts, memory: WorkspaceMemory, max_age_days: int, *, dry_run: bool = False
 ) -> RemovedSessions:
-    """Remove what sessions said that nobody has touched for so many days, in every workspace.
+    """Remove the records of the sessions of all workspaces that have not changed for this many days.
 
-    One that somebody runs stays, and so does one that waits at a gate. What it decided is filed before it goes.
+    A session that is running or waits at a gate is kept. Its decision is filed in the ledger before it is removed.
     """
     before = (datetime.now(UTC) - timedelta(days=max_age_days)).isoformat()
     rows = await parts.index.sessions(limit=None, forgotten=True)
     old = [row for row in rows if row.updated_at < before and row.meeting != NOTEBOOK]
     await memory.catch_up()
     unfiled = set(await parts.ledger.unfiled())
-    kept = [(row, why) for row in old if (why := await _needed(parts, row, unfiled))]
-    needed = {row.id for row, _ in kept}
-    gone = [row for row in old if row.id not in needed]
+    kept = [(row, reason) for row in old if (reason := await _reason_to_keep(parts, row, unfiled))]
+    kept_ids = {row.id for row, _ in kept}
+    removable = [row for row in old if row.id not in kept_ids]
     if dry_run:
-        return RemovedSessions(gone, kept)
-    removed = await parts.record.remove([row.id for row in gone])
-    return RemovedSessions([row for row in gone if row.id in removed.sessions], kept, removed.size)
+        return RemovedSessions(removable, kept)
+    removed = await parts.record.remove([row.id for row in removable])
+    return RemovedSessions([row for row in removable if row.id in removed.sessions], kept, removed.size)
 
 
-async def _needed(parts: Parts, row: SessionRow, unfiled: set[str]) -> str:
-    """Why a session must stay, if it must."""
+async def _reason_to_keep(parts: Parts, row: SessionRow, unfiled: set[str]) -> str:
     if await parts.leases.holder(row.id):
-        return "somebody runs it"
+        return "it is running"
     if row.id in unfiled:
         return "its record cannot be read"
     if row.outcome:

@@ -1,11 +1,11 @@
-"""What earlier meetings of a workspace left behind, how a new one hears of it, and how a person changes it."""
+"""The ledger of a workspace: what it remembers of earlier meetings, what a new meeting recalls, and how it changes."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
@@ -26,27 +26,28 @@ from roundtable.store.stored_events import store_timestamp
 from roundtable.workshop.identity import current_user_name
 
 NOTEBOOK = "notebook"
-"""What a person writes into the ledger by hand is on the record too: in a session of its own for each workspace, held
-under the workspace itself, so that no list takes it for a meeting."""
+"""The meeting name of the session that records what a person writes into the ledger by hand.
 
-_TOLD = (EntryKind.DECISION, *BINDING_KINDS, EntryKind.ERROR)
+There is one for each workspace; its parent is the workspace, so it never appears in lists of meetings."""
 
-MOST_RECALLED = 12
-LEAST_BINDING = 4
-"""How many are kept free for what was rejected or has failed, if there is so much of it."""
+_RECALLED_KINDS = (EntryKind.DECISION, *BINDING_KINDS, EntryKind.ERROR)
 
-MOST_BYTES = 6000
-MOST_LOOKED_AT = 500
-LONGEST_TEXT, LONGEST_WHY = 300, 200
-LEAST_SHARED = 0.25
-"""The share of a question's content words that an entry must have to bear on it."""
+MAX_RECALLED = 12
+MIN_BINDING = 4
+"""The number of recalled entries that are reserved for decrees and failures."""
 
-MOST_FILED_AT_OPENING = 50
-"""An opening waits for no more than this; the rest is filed by the next ones, or by whoever asks for the ledger."""
+MAX_RECALLED_BYTES = 6000
+MAX_SEARCHED = 500
+MAX_TEXT_LENGTH, MAX_WHY_LENGTH = 300, 200
+MIN_SHARED_WORDS = 0.25
+"""The fraction of a question's content words that a relevant entry contains."""
+
+MAX_FILED_AT_OPENING = 50
+"""The number of sessions that are filed when a meeting opens; later openings and lookups file the rest."""
 
 
 MemoryListener = Callable[[], Awaitable[None]]
-"""What is done whenever a person has written something into the ledger."""
+"""Called after a person has written into the ledger."""
 
 
 class WorkspaceMemory:
@@ -59,20 +60,20 @@ class WorkspaceMemory:
         keys: Keys,
         workspace: str,
         settings: MemorySettings,
-        written: MemoryListener,
+        on_write: MemoryListener,
     ) -> None:
         self._store = store
         self._ledger = ledger
-        self._written = written
+        self._on_write = on_write
         self._keys = keys
         self._workspace = workspace
         self._settings = settings
 
     # --- looking up ------------------------------------------------------------------------------
 
-    async def catch_up(self, most: int | None = None) -> None:
-        """File what sessions came to since somebody last looked; one that cannot be read keeps nobody waiting."""
-        for session in (await self._ledger.unfiled())[:most]:
+    async def catch_up(self, max_sessions: int | None = None) -> None:
+        """File the entries of sessions that have ended since the last call; unreadable sessions are skipped."""
+        for session in (await self._ledger.unfiled())[:max_sessions]:
             with suppress(RoundtableError):
                 await self._file(session)
 
@@ -80,77 +81,84 @@ class WorkspaceMemory:
         state = Session.fold(session, await self._store.read(session))
         writes = meeting_writes_files(state.charter.meeting)
         return await self._ledger.file(
-            session, state.seq, [self._dated(entry) for entry in render_memory_entries(state, writes_files=writes)]
+            session,
+            state.seq,
+            [self._with_due_date(entry) for entry in render_memory_entries(state, writes_files=writes)],
         )
 
-    def _dated(self, entry: Entry) -> Entry:
-        """A prediction falls due so many days after the decision."""
+    def _with_due_date(self, entry: Entry) -> Entry:
+        """Return a prediction with its due date, some days after the decision; other entries unchanged."""
         if entry.kind is not EntryKind.PREDICTION or entry.due or not entry.at:
             return entry
         due = date.fromisoformat(entry.at[:10]) + timedelta(days=self._settings.prediction_days)
         return msgspec.structs.replace(entry, due=due.isoformat())
 
-    async def entries(self, kinds: Sequence[EntryKind] = (), asked: str = "", limit: int | None = 100) -> list[Entry]:
-        """What is remembered here: newest first, or those that share words with these, the most relevant first."""
+    async def entries(self, kinds: Sequence[EntryKind] = (), words: str = "", limit: int | None = 100) -> list[Entry]:
+        """Return entries, newest first; with `words`, those that share words with them, most relevant first."""
         await self.catch_up()
-        if asked:
-            return await self._ledger.search(asked, self._workspace, kinds, limit)
+        if words:
+            return await self._ledger.search(words, self._workspace, kinds, limit)
         return await self._ledger.entries(self._workspace, kinds, limit)
 
     async def entry(self, id: str, *kinds: EntryKind) -> Entry:
-        """One entry by its id."""
-        known = await self.entries(kinds, limit=None)
-        found = next((entry for entry in known if entry.id.casefold() == id.casefold()), None)
-        if found is None:
-            what = " or ".join(map(str, kinds)) or "entry"
-            raise NotFound(f"There is no {what} {sanitize_line(id, 40)} in this workspace.", _LISTS.get(kinds[:1], ""))
-        return found
+        """Return one entry by its id."""
+        for entry in await self.entries(kinds, limit=None):
+            if entry.id.casefold() == id.casefold():
+                return entry
+        kind = " or ".join(map(str, kinds)) or "entry"
+        raise NotFound(f"There is no {kind} {sanitize_line(id, 40)} in this workspace.", _LIST_HELP.get(kinds[:1], ""))
 
-    async def recalled(self, question: str) -> tuple[list[RecalledEntry], list[RecalledEntry]]:
-        """The entries that bear on a question, the most relevant first and few enough to be read; and every other no.
+    async def recall(self, question: str) -> tuple[list[RecalledEntry], list[RecalledEntry]]:
+        """Return the entries relevant to a question, most relevant first, and all other decrees and failures.
 
-        A no is kept in mind whatever the question, and however much else there is to tell.
+        Decrees and failures count for every question, so those that do not fit among the first are returned apart.
         """
         if not self._settings.recall:
             return [], []
-        await self.catch_up(MOST_FILED_AT_OPENING)
-        asked = set(content_words(question))
-        found = await self._ledger.search(question, self._workspace, _TOLD, MOST_LOOKED_AT)
-        near = [entry for entry in found if entry.is_relevant and _share(asked, entry.searchable) >= LEAST_SHARED]
+        await self.catch_up(MAX_FILED_AT_OPENING)
+        question_words = set(content_words(question))
+        entries = await self._ledger.search(question, self._workspace, _RECALLED_KINDS, MAX_SEARCHED)
+        near = [
+            entry
+            for entry in entries
+            if entry.is_relevant and _shared_fraction(question_words, entry.searchable) >= MIN_SHARED_WORDS
+        ]
         same = [entry for entry in near if split_words(entry.question) == split_words(question)]
         same.sort(key=lambda entry: entry.at, reverse=True)
-        every = [
+        prohibitions = [
             entry for entry in await self._ledger.entries(self._workspace, BINDING_KINDS, None) if entry.is_relevant
         ]
-        binding = _each_once((*(entry for entry in near if entry.kind in BINDING_KINDS), *every))
-        wanted = _each_once((*same[:1], *binding[:LEAST_BINDING], *same, *near, *binding))
-        room = {entry.id for entry in _bounded(map(self._told, wanted))}
-        told = [self._told(entry) for entry in _each_once((*same, *near, *binding)) if entry.id in room]
-        return told, [self._told(entry) for entry in binding if entry.id not in room]
+        binding = _unique((*(entry for entry in near if entry.kind in BINDING_KINDS), *prohibitions))
+        candidates = _unique((*same[:1], *binding[:MIN_BINDING], *same, *near, *binding))
+        fitting = {entry.id for entry in _take_fitting(map(self._to_recalled, candidates))}
+        recalled = [self._to_recalled(entry) for entry in _unique((*same, *near, *binding)) if entry.id in fitting]
+        return recalled, [self._to_recalled(entry) for entry in binding if entry.id not in fitting]
 
-    def _told(self, entry: Entry) -> RecalledEntry:
-        """An entry as seats read it. A no is told in the words of the proposal, for that is what is compared."""
+    def _to_recalled(self, entry: Entry) -> RecalledEntry:
+        """Return an entry as seats read it; a decree is in the words of the proposal, because that is compared."""
         text = entry.text
         if entry.kind is EntryKind.DECISION:
             outcome = "Rejected" if entry.state == Outcome.REJECTED else "Decided"
             text = f"{entry.question} {outcome}: {entry.text}"
         elif entry.kind is EntryKind.ERROR:
             text = f"{entry.text} (seen as: {entry.question})"
-        clean = self._keys.redactor.redact
+        redact = self._keys.redactor.redact
         return RecalledEntry(
             entry.id,
             str(entry.kind),
-            sanitize_line(clean(text), LONGEST_TEXT),
-            sanitize_line(clean(entry.why), LONGEST_WHY),
-            sanitize_line(clean(entry.question), LONGEST_TEXT) if entry.kind is EntryKind.FAILURE else "",
+            sanitize_line(redact(text), MAX_TEXT_LENGTH),
+            sanitize_line(redact(entry.why), MAX_WHY_LENGTH),
+            sanitize_line(redact(entry.question), MAX_TEXT_LENGTH) if entry.kind is EntryKind.FAILURE else "",
         )
 
     # --- what a person writes ---------------------------------------------------------------------
 
     async def reject(self, text: str, why: str = "") -> Entry:
-        """A decree: do not propose this again."""
+        """Add a decree: this must not be proposed again."""
         if not split_words(text):
-            raise UsageError("A decree needs words.", "Say what is rejected, in a line as a seat would propose it.")
+            raise UsageError(
+                "The decree is empty.", "Write the rejected proposal in one line, as a seat would propose it."
+            )
         id = f"R-{secrets.token_hex(3)}"
         entry = Entry(
             id,
@@ -164,21 +172,21 @@ class WorkspaceMemory:
         return await self._write(entry)
 
     async def lift(self, id: str) -> Entry:
-        """What was rejected, or has failed, may be proposed again."""
+        """Lift a decree or failure: it may be proposed again."""
         entry = await self.entry(id, *BINDING_KINDS)
         if entry.state == EntryState.LIFTED:
-            raise UsageError(f"{entry.id} is lifted already.")
+            raise UsageError(f"{entry.id} is already lifted.")
         return await self._write(_changed(entry, state=EntryState.LIFTED))
 
     async def fail(self, id: str, why: str) -> Entry:
-        """A decision did not work out: it is remembered as a failed approach, and why."""
+        """Mark a decision as failed: it is remembered as a failed approach with the reason."""
         decision = await self.entry(id, EntryKind.DECISION)
         if decision.state == EntryState.FAILED:
-            raise UsageError(f"{decision.id} is marked as failed already.", "`roundtable decrees` says why.")
+            raise UsageError(f"{decision.id} is already marked as failed.", "`roundtable decrees` shows the reason.")
         if decision.state != Outcome.REACHED:
             raise UsageError(
-                f"{decision.id} ended as {decision.state}, so there is nothing that could have failed.",
-                'Say what is not to be proposed again: roundtable decrees add "…"',
+                f"{decision.id} was never decided (outcome: {decision.state}), so it cannot have failed.",
+                'To forbid a proposal: roundtable decrees add "…"',
             )
         failure = msgspec.structs.replace(
             decision,
@@ -192,52 +200,54 @@ class WorkspaceMemory:
         return await self._write(failure, _changed(decision, state=EntryState.FAILED))
 
     async def close(self, id: str, how: str) -> Entry:
-        """An error is dealt with."""
+        """Close an error, with a note on how it was resolved."""
         entry = await self.entry(id, EntryKind.ERROR)
         if entry.state == EntryState.CLOSED:
-            raise UsageError(f"{entry.id} is closed already.", f"Reopen it first: roundtable errors reopen {entry.id}")
-        return await self._write(_changed(entry, why=_and_then(entry.why, f"Closed: {how}"), state=EntryState.CLOSED))
+            raise UsageError(f"{entry.id} is already closed.", f"Reopen it first: roundtable errors reopen {entry.id}")
+        return await self._write(
+            _changed(entry, why=_append_sentence(entry.why, f"Closed: {how}"), state=EntryState.CLOSED)
+        )
 
     async def reopen(self, id: str, why: str = "") -> Entry:
-        """An error is back."""
+        """Reopen an error."""
         entry = await self.entry(id, EntryKind.ERROR)
         if entry.state != EntryState.CLOSED:
             raise UsageError(f"{entry.id} is not closed: it is {entry.state}.")
-        told = _and_then(entry.why, f"Reopened: {why}" if why else "Reopened")
-        return await self._write(_changed(entry, why=told, state=EntryState.LOGGED))
+        history = _append_sentence(entry.why, f"Reopened: {why}" if why else "Reopened")
+        return await self._write(_changed(entry, why=history, state=EntryState.LOGGED))
 
     async def settle(self, id: str, right: bool, seen: str) -> Entry:
-        """Time has told about a prediction; saying it again corrects it."""
+        """Record whether a prediction came true; a second call corrects the first."""
         entry = await self.entry(id, EntryKind.PREDICTION)
-        told = _and_then(entry.why.partition(" Seen: ")[0], f"Seen: {seen}")
-        return await self._write(_changed(entry, why=told, state=EntryState.RIGHT if right else EntryState.WRONG))
+        history = _append_sentence(entry.why.partition(" Seen: ")[0], f"Seen: {seen}")
+        return await self._write(_changed(entry, why=history, state=EntryState.RIGHT if right else EntryState.WRONG))
 
     async def _write(self, *entries: Entry) -> Entry:
-        """Put entries on the record in the workspace's notebook, all or none, and file them; returns the first."""
+        """Record entries in the workspace's notebook, all or none, file them, and return the first."""
         self._keys.learn_keychain_keys()
         user = current_user_name()
-        facts = [EntryWritten(_cut(entry), by=user) for entry in entries]
-        notebook = await self._notebook()
+        facts = [EntryWritten(_shorten(entry), by=user) for entry in entries]
+        notebook = await self._open_notebook()
         first, *_ = await self._store.append_many(notebook, facts)
         await self._file(notebook)
-        await self._written()
+        await self._on_write()
         assert isinstance(first.event, EntryWritten)
         return first.event.entry
 
-    async def _notebook(self) -> str:
+    async def _open_notebook(self) -> str:
         session = str(uuid5(NAMESPACE_URL, f"roundtable:{NOTEBOOK}:{self._workspace}"))
         if not await self._store.read(session):
             charter = Charter("", (), NOTEBOOK, 1, workspace=self._workspace, parent="workspace")
-            with suppress(RecordError):  # another process has opened it meanwhile
+            with suppress(RecordError):  # another process has just opened it
                 await self._store.append(session, SessionOpened(charter))
         return session
 
 
-_LISTS: dict[tuple[EntryKind, ...], str] = {
+_LIST_HELP: dict[tuple[EntryKind, ...], str] = {
     (EntryKind.DECISION,): "`roundtable chronicle` lists the decisions.",
-    (EntryKind.DECREE,): "`roundtable decrees` lists what was rejected or has failed.",
+    (EntryKind.DECREE,): "`roundtable decrees` lists the decrees and failures.",
     (EntryKind.ERROR,): "`roundtable errors` lists the errors.",
-    (EntryKind.PREDICTION,): "`roundtable predictions` lists them.",
+    (EntryKind.PREDICTION,): "`roundtable predictions` lists the predictions.",
 }
 
 
@@ -245,34 +255,29 @@ def _changed(entry: Entry, **changes: str) -> Entry:
     return msgspec.structs.replace(entry, **changes)
 
 
-def _and_then(why: str, more: str) -> str:
+def _append_sentence(why: str, more: str) -> str:
     return " ".join(end_sentence(part) for part in (why, more) if part)
 
 
-def _cut(entry: Entry) -> Entry:
+def _shorten(entry: Entry) -> Entry:
     return _changed(
         entry, text=sanitize_line(entry.text, LONGEST_ENTRY_TEXT), why=sanitize_line(entry.why, LONGEST_ENTRY_TEXT)
     )
 
 
-def is_prediction_overdue(entry: Entry) -> bool:
-    """Whether a prediction waits for somebody to say how it turned out."""
-    return entry.state == EntryState.OPEN and entry.due <= datetime.now(UTC).date().isoformat()
+def _shared_fraction(words: set[str], text: str) -> float:
+    return len(words.intersection(split_words(text))) / max(1, len(words))
 
 
-def _share(asked: set[str], text: str) -> float:
-    return len(asked.intersection(split_words(text))) / max(1, len(asked))
-
-
-def _each_once(entries: Iterable[Entry]) -> list[Entry]:
+def _unique(entries: Iterable[Entry]) -> list[Entry]:
     return list({entry.id: entry for entry in entries}.values())
 
 
-def _bounded(told: Iterable[RecalledEntry]) -> Iterator[RecalledEntry]:
-    """As many as may be told, and no more bytes than that."""
-    room = MOST_BYTES
-    for number, entry in enumerate(told):
+def _take_fitting(entries: Iterable[RecalledEntry]) -> Iterator[RecalledEntry]:
+    """Yield the first entries, within the limits of their number and bytes."""
+    room = MAX_RECALLED_BYTES
+    for number, entry in enumerate(entries):
         room -= sum(len(part.encode()) for part in (entry.text, entry.why, entry.question))
-        if number == MOST_RECALLED or room < 0:
+        if number == MAX_RECALLED or room < 0:
             return
         yield entry

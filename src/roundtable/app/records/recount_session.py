@@ -1,8 +1,8 @@
-"""A decision counted again: the meeting's own rules are held over its record without each seat in turn."""
+"""Recounts the decision of a stored session: replays its record without each seat in turn."""
 
 from __future__ import annotations
 
-from roundtable.app.opening.meeting_catalog import find_charter_meeting
+from roundtable.app.opening.meeting_catalog import MeetingCatalog
 from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.values import Decision
@@ -12,34 +12,38 @@ from roundtable.report.recount import Recount, SeatAbsence, build_recount_report
 
 
 async def recount_stored_session(session: Session) -> Recount:
-    """Everything the record tells of how the decision would have gone otherwise."""
+    """Return how the decision would differ without each seat."""
     decision = session.decision
     if decision is None:
-        raise UsageError("This session has no decision yet, so there is nothing to count again.", "`roundtable resume`")
+        raise UsageError("This session has no decision yet.", "Continue it with `roundtable resume`, then count again.")
     seats = [seat.name for seat in session.charter.seats]
     try:
-        rules = find_charter_meeting(session.charter)
-        obstacle = await _obstacle(session, decision, rules)
-    except (NotFound, ConfigError) as gone:
-        return build_recount_report(session, dict.fromkeys(seats, SeatAbsence(None, why=gone.message)))
+        rules = MeetingCatalog.find_charter_meeting(session.charter)
+        obstacle = await _find_obstacle(session, decision, rules)
+    except (NotFound, ConfigError) as error:
+        return build_recount_report(session, dict.fromkeys(seats, SeatAbsence(None, why=error.message)))
     if obstacle:
         return build_recount_report(session, dict.fromkeys(seats, SeatAbsence(None, why=obstacle)))
-    return build_recount_report(session, {seat: await _without(session, decision, rules, seat) for seat in seats})
+    return build_recount_report(
+        session, {seat: await _replay_without(session, decision, rules, seat) for seat in seats}
+    )
 
 
-async def _obstacle(session: Session, decision: Decision, rules: Meeting) -> str:
-    """Why these rules say nothing about this record, if they do not: with everybody, they must come to what was."""
+async def _find_obstacle(session: Session, decision: Decision, rules: Meeting) -> str:
+    """Return why these rules cannot recount this record; empty if a replay with all seats repeats the decision."""
     charter = session.charter
     if rules.version != charter.version:
-        return f"It was held as {charter.meeting} version {charter.version}, and the rules have changed since."
+        return f"The rules of {charter.meeting} have changed since version {charter.version}, which this session used."
     if len(charter.seats) <= rules.minimum_seats:
         return f"The meeting {rules.name} needs at least {rules.minimum_seats} seats."
-    again = await _without(session, decision, rules, "")
-    return again.why if again.changed is None else "The meeting's rules did not decide it." if again.changed else ""
+    replay = await _replay_without(session, decision, rules, "")
+    if replay.changed is None:
+        return replay.why
+    return "The rules of the meeting did not make this decision." if replay.changed else ""
 
 
-async def _without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:
+async def _replay_without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:
     try:
         return summarize_seat_absence(decision, await replay_recorded_asks(session, rules.hold, {seat}), seat)
-    except NotOnRecord as untold:
-        return SeatAbsence(None, why=str(untold))
+    except NotOnRecord as missing:
+        return SeatAbsence(None, why=str(missing))

@@ -1,4 +1,4 @@
-"""The project that a session came to: every version of every file with whose it is, and the way out of the record."""
+"""The project that a session made: its versions, their files, and handing it over to the person."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from roundtable.workshop.edit.stored_drafts import DraftStore
 
 
 class ProjectVersion(NamedTuple):
-    """A version of the project, and what in it differs from what the stage began with.
+    """A version of the project, with its changes to the version that the stage started from.
 
-    It is called after the attempt at the stage, and after the seat as well where it is what one seat wrote.
+    The name is the attempt at the stage, followed by the seat if it is the candidate of one seat.
     """
 
     name: str
@@ -41,58 +41,68 @@ class ProjectVersion(NamedTuple):
     changes: tuple[StageFileChange, ...]
 
 
-async def list_project_versions(store: Store, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
-    """Every version there is, in the order of the stages; before each that was put together, what the seats wrote."""
-    drafts = DraftStore(store)
-    found: list[ProjectVersion] = []
-    after: dict[str, Digest] = {}
-    for name, end, _ in list_stage_attempts(records):
-        last = next((draft for stage, draft in reversed(after.items()) if stage != end.stage and draft), "")
-        before = await _draft(drafts, last)
-        for candidate in list_stage_candidates(session, name):
-            wrote = StageEnd(end.id, end.stage, end.attempt, end.how, base=candidate.seat)
-            differs = list_stage_file_changes(before, await _draft(drafts, candidate.draft), wrote)
-            found.append(ProjectVersion(candidate.name, wrote, candidate.seat, candidate.draft, differs))
-        after[end.stage] = end.draft
-        differs = list_stage_file_changes(before, await _draft(drafts, end.draft), end) if end.draft else ()
-        found.append(ProjectVersion(name, end, "", end.draft or last, differs))
-    return found
+class SessionProjects:
+    """The projects that sessions made, as the record has them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._drafts = DraftStore(store)
+
+    async def list_versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
+        """Return every version in the order of the stages; the candidates of the seats come before the merged one."""
+        versions: list[ProjectVersion] = []
+        merged: dict[str, Digest] = {}
+        for name, end, _ in list_stage_attempts(records):
+            base = next((draft for stage, draft in reversed(merged.items()) if stage != end.stage and draft), "")
+            before = await self._load(base)
+            for candidate in list_stage_candidates(session, name):
+                seat_end = StageEnd(end.id, end.stage, end.attempt, end.how, base=candidate.seat)
+                changes = list_stage_file_changes(before, await self._load(candidate.draft), seat_end)
+                versions.append(ProjectVersion(candidate.name, seat_end, candidate.seat, candidate.draft, changes))
+            merged[end.stage] = end.draft
+            changes = list_stage_file_changes(before, await self._load(end.draft), end) if end.draft else ()
+            versions.append(ProjectVersion(name, end, "", end.draft or base, changes))
+        return versions
+
+    async def require_versions(self, session: Session, records: Sequence[Recorded]) -> list[ProjectVersion]:
+        """Return every version; raise NotFound if the session wrote no files."""
+        versions = await self.list_versions(session, records)
+        if not any(version.changes for version in versions):
+            raise _no_project_error()
+        return versions
+
+    async def read_file(self, versions: Sequence[ProjectVersion], path: str, name: str = "") -> bytes:
+        """Return one file of a version; of the last merged version unless another one is named."""
+        by_name = {version.name: version for version in versions if version.draft}
+        merged = [version_name for version_name, version in by_name.items() if not version.seat]
+        if not merged:
+            raise _no_project_error()
+        version = by_name.get(name or merged[-1])
+        if version is None:
+            raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(by_name)}.")
+        files = {file.path: file.after for file in (await self._drafts.load(version.draft)).files if file.after}
+        if path not in files:
+            near = get_close_matches(path, files, 1) or sorted(files)[:5]
+            raise NotFound(
+                f"Version {version.name} of the project has no file {sanitize_line(path, 120)}.",
+                f"See {', '.join(near)}.",
+            )
+        return await self._store.fetch(files[path])
+
+    async def hand_over(
+        self, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
+    ) -> ProjectDelivered:
+        """Write the newest version of the project to a folder, because the person asked for it."""
+        if not any(attempt.end.draft for attempt in final_stage_attempts(list_stage_attempts(records))):
+            raise _no_project_error()
+        return await ProjectDelivery(self._drafts).hand_over(session, records, form, into)
+
+    async def _load(self, digest: Digest) -> Draft:
+        return await self._drafts.load(digest) if digest else Draft()
 
 
-async def read_project_file(store: Store, all: Sequence[ProjectVersion], path: str, name: str = "") -> bytes:
-    """One file as it is in a version; in the last one that was put together, unless another is named."""
-    named = {version.name: version for version in all if version.draft}
-    last = [version_name for version_name in named if not named[version_name].seat]
-    if not last:
-        raise no_project_error()
-    version = named.get(name or last[-1])
-    if version is None:
-        raise NotFound(f"There is no version {sanitize_line(name, 80)}.", f"Choose one of {', '.join(named)}.")
-    files = {file.path: file.after for file in (await DraftStore(store).load(version.draft)).files if file.after}
-    if path not in files:
-        near = get_close_matches(path, files, 1) or sorted(files)[:5]
-        raise NotFound(
-            f"{version.name} has no file {sanitize_line(path, 120)} of the table's.", f"See {', '.join(near)}."
-        )
-    return await store.fetch(files[path])
-
-
-async def hand_over_project(
-    store: Store, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
-) -> ProjectDelivered:
-    """Hand the project over as it stands now, at the person's own command."""
-    if not any(attempt.end.draft for attempt in final_stage_attempts(list_stage_attempts(records))):
-        raise no_project_error()
-    return await ProjectDelivery(DraftStore(store)).hand_over(session, records, form, into)
-
-
-def no_project_error() -> NotFound:
-    """What is said of a session without any files."""
+def _no_project_error() -> NotFound:
     return NotFound(
-        "This session has written no project so far.",
-        "`roundtable sdlc` makes one; `roundtable export` writes what this session came to.",
+        "This session has not written a project.",
+        "`roundtable sdlc` makes a project; `roundtable export` writes a report on any session.",
     )
-
-
-async def _draft(drafts: DraftStore, digest: Digest) -> Draft:
-    return await drafts.load(digest) if digest else Draft()

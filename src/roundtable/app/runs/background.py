@@ -1,6 +1,7 @@
-"""Meetings that outlive whoever asked for them: each is run by a process of its own, which answers to nobody but
-the record. At a gate it waits some minutes for an answer from elsewhere, then lets go of the session, and whoever
-answers has it run again. A headless session asks nobody.
+"""Runs sessions in background processes, which continue after the process that started them has ended.
+
+At a gate, the process waits some minutes for an answer from another process and then releases the session; the next
+answer starts another process. A headless session never waits.
 """
 
 from __future__ import annotations
@@ -12,69 +13,71 @@ import threading
 from pathlib import Path
 
 from roundtable.app.parts import Parts
-from roundtable.app.settings.places import Places, find_session_workspace
-from roundtable.app.settings.private_files import write_private_file
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.private_files import PrivateFile
 from roundtable.core.faults import RoundtableError
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
 
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from roundtable.app.background_process import main; main()"
-_OUR_ROOT = Path(__file__).parents[3]
-_LOOK_SECONDS = 0.1
-_PATIENCE = 30.0
-"""Seconds in which a process must have taken the session up; one that still starts then is left to it."""
+_SOURCE_ROOT = Path(__file__).parents[3]
+_POLL_SECONDS = 0.1
+_START_TIMEOUT = 30.0
+"""Seconds to wait until the new process holds the session; after that it is left to start by itself."""
 GATE_WAIT_SECONDS = 600.0
-"""Seconds for which a process waits at a gate where nothing happens."""
-_LONGEST_WHY = 4000
+"""Seconds that a process waits at a gate without any new fact."""
+_MAX_FAILURE_LENGTH = 4000
 
 
-async def run_in_background(parts: Parts, session: str, at_a_gate: float = GATE_WAIT_SECONDS) -> None:
-    """Have a session run by a process of its own, unless one runs it already; what keeps it from running is raised."""
+async def run_in_background(parts: Parts, session: str, gate_wait: float = GATE_WAIT_SECONDS) -> None:
+    """Run a session in a new process, unless one runs it already; raise an error if the process fails to start."""
     state = await parts.read_session(session)
     if state.ended or await parts.leases.holder(session):
         return
-    _log(parts.places, session).unlink(missing_ok=True)
-    process = _start(parts.places, find_session_workspace(state.charter.workspace, parts.workspace), session, at_a_gate)
-    give_up = asyncio.get_running_loop().time() + _PATIENCE
-    while process.poll() is None and asyncio.get_running_loop().time() < give_up:
+    _failure_file(parts.places, session).unlink(missing_ok=True)
+    process = _start(parts.places, parts.find_session_workspace(state), session, gate_wait)
+    deadline = asyncio.get_running_loop().time() + _START_TIMEOUT
+    while process.poll() is None and asyncio.get_running_loop().time() < deadline:
         if await parts.leases.holder(session):
             return
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
     if process.poll() and not await parts.leases.holder(session) and not (await parts.read_session(session)).ended:
-        why = (
+        reason = (
             read_background_failure(parts.places, session)
-            or f"The process that was to run it ended with {process.returncode}."
+            or f"The background process ended with exit code {process.returncode}."
         )
-        raise RoundtableError(f"The meeting is on the record and could not be run. {why}", "Mend that, and resume it.")
+        raise RoundtableError(
+            f"The session was opened but could not be run. {reason}", "Fix the problem, then run `roundtable resume`."
+        )
 
 
 def read_background_failure(places: Places, session: str) -> str:
-    """What the last background run of a session said when it failed; empty if it did not."""
+    """Return the error message of the last background run of a session; empty if it did not fail."""
     try:
-        return _log(places, session).read_text(encoding="utf-8")
+        return _failure_file(places, session).read_text(encoding="utf-8")
     except OSError:
         return ""
 
 
-def _start(places: Places, workspace: Path, session: str, at_a_gate: float) -> subprocess.Popen[bytes]:
-    """Everything that happens from here on is on the record, so nothing of it is printed."""
-    told = (_OUR_ROOT, places.data, places.config, workspace, session, at_a_gate)
+def _start(places: Places, workspace: Path, session: str, gate_wait: float) -> subprocess.Popen[bytes]:
+    """Start the process without any output: everything that happens is on the record."""
+    arguments = (_SOURCE_ROOT, places.data, places.config, workspace, session, gate_wait)
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM, *map(str, told)],
+        [sys.executable, "-P", "-c", _PROGRAM, *map(str, arguments)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    threading.Thread(target=process.wait, daemon=True).start()  # a process nobody waits for stays as a zombie
+    threading.Thread(target=process.wait, daemon=True).start()  # otherwise the ended process would stay as a zombie
     return process
 
 
-def write_background_failure(places: Places, session: str, why: str) -> None:
-    """Keep why a background run failed, for whoever asks for it."""
-    text = sanitize_text(Redactor().redact(why)).strip()[:_LONGEST_WHY]
-    write_private_file(_log(places, session), text.encode(errors="replace"))
+def write_background_failure(places: Places, session: str, message: str) -> None:
+    """Store the error message of a background run."""
+    text = sanitize_text(Redactor().redact(message)).strip()[:_MAX_FAILURE_LENGTH]
+    PrivateFile(_failure_file(places, session)).write(text.encode(errors="replace"))
 
 
-def _log(places: Places, session: str) -> Path:
+def _failure_file(places: Places, session: str) -> Path:
     return places.data / "runs" / f"{session}.txt"

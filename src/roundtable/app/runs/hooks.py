@@ -1,4 +1,4 @@
-"""Programs that a person wants told of a debate's three moments: started without a shell, and left to themselves."""
+"""Runs the programs of `[hooks]` at certain moments of a debate, without a shell and without waiting for them."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from roundtable.core.values import Decision, Outcome
 from roundtable.engine.feed import Feed, Subscription
 from roundtable.voices.agents.workdirs import filter_agent_environment
 
-HOOK_PATIENCE_SECONDS = 1.0
-"""Seconds after a meeting in which a program may still fail and be told of; one that runs longer is left alone."""
+HOOK_EXIT_SECONDS = 1.0
+"""Seconds to wait for a hook after a meeting; a failure after that is not reported."""
 
-_SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+_DISPLAY_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 
 
 HookName = Literal["", "debate_started", "consensus_reached", "execution_complete"]
 
 
 class HookRunner:
-    """What `[hooks]` lists. A program reads one line of JSON; what becomes of it changes no meeting."""
+    """Runs the hooks of a workspace. A hook reads one line of JSON; whether it fails does not affect the meeting."""
 
     def __init__(self, commands: Mapping[str, Sequence[str]], workspace: Path, store: Store) -> None:
         self._commands = commands
         self._workspace = workspace
         self._store = store
         self._started: list[tuple[str, subprocess.Popen[bytes]]] = []
-        self._troubles: list[str] = []
+        self._problems: list[str] = []
 
-    async def tell(self, session: str, event: Event) -> None:
-        """Start the program that waits for this fact, if one does; the meetings within a meeting tell nobody."""
-        name = run_hook_for_event(event)
+    async def run_for(self, session: str, event: Event) -> None:
+        """Start the hook for this fact, if there is one; child sessions run no hooks."""
+        name = find_hook_for_event(event)
         if name not in self._commands:
             return
         try:
             state = Session.fold(session, await self._store.read(session))
             if not state.charter.parent or state.charter.branched_at:
-                self._start(name, _line(name, state))
+                self._start(name, _encode_hook_input(name, state))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             self._note(name, f"{sanitize_line(self._commands[name][0])} cannot be started ({why})")
@@ -59,76 +59,76 @@ class HookRunner:
             self._note(name, error.message.rstrip("."))
 
     @contextlib.asynccontextmanager
-    async def following(self, session: str, feed: Feed) -> AsyncGenerator[None]:
-        """Tell of what a session that runs here puts on the record."""
-        news = feed.subscribe(session)
-        following = asyncio.create_task(self._follow(session, news))
+    async def follow(self, session: str, feed: Feed) -> AsyncGenerator[None]:
+        """Run hooks for the facts of a session that runs in this process."""
+        subscription = feed.subscribe(session)
+        task = asyncio.create_task(self._follow(session, subscription))
         try:
             yield
         finally:
-            news.end()
-            feed.unsubscribe(session, news)
-            await following
+            subscription.end()
+            feed.unsubscribe(session, subscription)
+            await task
 
-    async def troubles(self) -> list[str]:
-        """What has gone wrong, a sentence for each program, after those that are still at it had a moment."""
+    async def take_problems(self) -> list[str]:
+        """Return a sentence for each hook that failed since the last call; running hooks get a moment to end."""
         started, self._started = self._started, []
-        codes = await asyncio.gather(*(asyncio.to_thread(_code, process) for _, process in started))
+        codes = await asyncio.gather(*(asyncio.to_thread(_wait_for_exit_code, process) for _, process in started))
         for (name, _), code in zip(started, codes, strict=True):
             if code:
-                self._note(name, f"{sanitize_line(self._commands[name][0])} ended with {code}")
-        told, self._troubles = self._troubles, []
-        return told
+                self._note(name, f"{sanitize_line(self._commands[name][0])} ended with exit code {code}")
+        problems, self._problems = self._problems, []
+        return problems
 
-    async def _follow(self, session: str, news: Subscription) -> None:
-        async for items in news.batches():
+    async def _follow(self, session: str, subscription: Subscription) -> None:
+        async for items in subscription.batches():
             for item in items:
                 if isinstance(item, Recorded):
-                    await self.tell(session, item.event)
+                    await self.run_for(session, item.event)
 
     def _start(self, name: str, line: bytes) -> None:
-        """It reads from a file that is ready, so that one which never reads holds nobody up."""
-        with tempfile.TemporaryFile() as told:
-            told.write(line)
-            told.seek(0)
+        """Start a hook. Its input is a file, so that a hook that never reads does not block."""
+        with tempfile.TemporaryFile() as file:
+            file.write(line)
+            file.seek(0)
             process = subprocess.Popen(
                 self._commands[name],
-                stdin=told,
+                stdin=file,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd=self._workspace,
-                env=filter_agent_environment(os.environ, _SCREEN),
+                env=filter_agent_environment(os.environ, _DISPLAY_VARIABLES),
                 start_new_session=True,
             )
-        threading.Thread(target=process.wait, daemon=True).start()  # a process nobody waits for stays as a zombie
+        threading.Thread(target=process.wait, daemon=True).start()  # otherwise the ended process would stay as a zombie
         self._started.append((name, process))
 
-    def _note(self, name: str, why: str) -> None:
-        self._troubles.append(f"The hook {name} failed: {why}. The meeting is not touched by it.")
+    def _note(self, name: str, reason: str) -> None:
+        self._problems.append(f"The hook {name} failed: {reason}. This does not affect the meeting.")
 
 
-def _code(process: subprocess.Popen[bytes]) -> int:
-    """How it ended; nothing is wrong with one that goes on."""
+def _wait_for_exit_code(process: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of a hook; 0 if it is still running."""
     try:
-        return process.wait(HOOK_PATIENCE_SECONDS)
+        return process.wait(HOOK_EXIT_SECONDS)
     except subprocess.TimeoutExpired:
         return 0
 
 
-def _line(name: str, session: Session) -> bytes:
+def _encode_hook_input(name: str, session: Session) -> bytes:
     decision = session.decision
-    told = {
+    values = {
         "hook": name,
         "session": session.id,
         "question": session.charter.question,
         "outcome": str(decision.outcome) if decision else "",
         "position": decision.position if decision else "",
     }
-    return msgspec.json.encode(told) + b"\n"
+    return msgspec.json.encode(values) + b"\n"
 
 
-def run_hook_for_event(event: Event) -> HookName:
-    """The hook that an event triggers, or an empty name. A person's choice is not a consensus of the seats."""
+def find_hook_for_event(event: Event) -> HookName:
+    """Return the hook that an event triggers, or an empty name; a person's choice is not a consensus of the seats."""
     match event:
         case SessionOpened():
             return "debate_started"

@@ -1,4 +1,4 @@
-"""Words across processes: the process that runs a session lets others on this machine listen over a Unix socket."""
+"""Streams the text of a running session to other processes of this machine, over a Unix socket."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from roundtable.core.events import Delta, decode_event_envelope, encode_event_envelope
 from roundtable.engine.feed import Feed
 
-LINE_LIMIT = 16 * 1024 * 1024
-AFTER_THE_FIRST_CALLS = 0.03
-"""Seconds: there is nothing to hear yet, and making a socket is slower than sending a question."""
+MAX_LINE_BYTES = 16 * 1024 * 1024
+START_DELAY_SECONDS = 0.03
+"""The socket is created after the first calls were sent: it takes longer than a call, and there is no text yet."""
 
 
 class LiveServer:
-    """Serves one running session to readers of the same person."""
+    """Serves one running session to processes of the same user."""
 
     def __init__(self, path: Path, session: str, feed: Feed) -> None:
         self._path = path
@@ -28,17 +28,17 @@ class LiveServer:
         self._readers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> LiveServer:
-        """The meeting does not wait for the socket: readers who come before it is there find the facts."""
+        """Start without waiting for the socket: until it exists, readers see the facts in the store."""
         self._starting = asyncio.create_task(self._start())
         return self
 
     async def _start(self) -> None:
-        await asyncio.sleep(AFTER_THE_FIRST_CALLS)
-        with contextlib.suppress(OSError):  # nobody can listen then, but the meeting goes on
+        await asyncio.sleep(START_DELAY_SECONDS)
+        with contextlib.suppress(OSError):  # then nobody can listen, but the meeting continues
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.parent.stat().st_uid == os.getuid():
                 self._path.unlink(missing_ok=True)
-                # Nothing waits between the socket's making and our holding it: who leaves then can still close it.
+                # There is no await between creating and storing the server, so a cancelled task can still close it.
                 self._server = await asyncio.start_unix_server(self._serve, str(self._path), start_serving=False)
                 self._path.chmod(0o600)
                 await self._server.start_serving()
@@ -75,9 +75,9 @@ class LiveServer:
 
 
 async def listen_to_live_session(path: Path) -> AsyncGenerator[Delta]:
-    """What a running session says, from a snapshot of now on; ends when that process does."""
+    """Yield the text of a running session, beginning with a snapshot; end when its process ends."""
     try:
-        reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_LIMIT)
+        reader, writer = await asyncio.open_unix_connection(str(path), limit=MAX_LINE_BYTES)
     except OSError:
         return
     try:

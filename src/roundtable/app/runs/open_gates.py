@@ -1,4 +1,4 @@
-"""The gates that wait for an answer, in every session that has not ended."""
+"""Lists the gates that wait for an answer, in all sessions that have not ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from roundtable.core.values import Gate
 
 
 class OpenGate(msgspec.Struct, frozen=True):
-    """A gate, whose it is, since when it waits, and which process would go on at once."""
+    """An open gate with its session, the time it opened, and the process that waits for the answer, if any."""
 
     session: str
     slug: str
@@ -22,7 +22,7 @@ class OpenGate(msgspec.Struct, frozen=True):
 
 
 async def list_open_gates(parts: Parts, *, everywhere: bool = False, owner: str | None = None) -> list[OpenGate]:
-    """Every gate that waits in this workspace, or in all of them; the newest session first."""
+    """Return the open gates of this workspace, or of all workspaces; the newest session first."""
     waiting = await parts.index.open_gates(None if everywhere else parts.recorded_workspace, owner)
     return [await _open_gate(parts, gate) for gate in waiting]
 

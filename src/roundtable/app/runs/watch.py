@@ -1,4 +1,4 @@
-"""One way to follow a session: first the record, then what is being said right now, then live."""
+"""Follows a session: first its record, then the text that is being written, then live events."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Store
 from roundtable.engine.feed import Feed
 
-LOOK_SECONDS = 1.0
-BACKLOG = 10_000
+POLL_SECONDS = 1.0
+MAX_BACKLOG = 10_000
 News: TypeAlias = "asyncio.Queue[Recorded | Delta | RoundtableError]"
 
 
 async def watch_session(
     store: Store, feed: Feed, socket: Path, session: str, after: int, here: bool = False
 ) -> AsyncGenerator[Recorded | Delta]:
-    """Facts after `after`, and words, until the session ends; the reader may leave at any time."""
+    """Yield the facts after a sequence number and the live text, until the session ends or the reader stops."""
     here = here or feed.runs(session)
-    following = _here(store, feed, session, after) if here else _elsewhere(store, socket, session, after)
+    following = (
+        _watch_in_process(store, feed, session, after) if here else _watch_other_process(store, socket, session, after)
+    )
     async with contextlib.aclosing(following):
         async for item in following:
             yield item
@@ -32,8 +34,8 @@ async def watch_session(
                 return
 
 
-async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
-    """The session runs in this process. Listening starts before reading, so nothing falls in between."""
+async def _watch_in_process(store: Store, feed: Feed, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
+    """Watch a session of this process. The subscription starts before the read, so that nothing is missed."""
     subscription = feed.subscribe(session)
     try:
         for recorded in await store.read(session, after):
@@ -47,7 +49,7 @@ async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncGene
                 if isinstance(item, Delta):
                     yield item
                 elif item.seq > after:
-                    # What others wrote before the run had read its record is not on the feed: read up to this fact.
+                    # Facts that others wrote before the run read its record are not on the feed: read up to here.
                     for recorded in [item] if item.seq == after + 1 else await store.read(session, after):
                         after = recorded.seq
                         yield recorded
@@ -56,13 +58,18 @@ async def _here(store: Store, feed: Feed, session: str, after: int) -> AsyncGene
         feed.unsubscribe(session, subscription)
 
 
-async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> AsyncGenerator[Recorded | Delta]:
-    """The session runs in another process, or in none: facts from the store, words from the socket."""
+async def _watch_other_process(
+    store: Store, socket: Path, session: str, after: int
+) -> AsyncGenerator[Recorded | Delta]:
+    """Watch a session of another process, or of none: facts come from the store, text from the socket."""
     for recorded in await store.read(session, after):
         after = recorded.seq
         yield recorded
-    news: News = asyncio.Queue(BACKLOG)
-    tasks = (asyncio.create_task(_facts(store, session, after, news)), asyncio.create_task(_words(socket, news)))
+    news: News = asyncio.Queue(MAX_BACKLOG)
+    tasks = (
+        asyncio.create_task(_read_facts(store, session, after, news)),
+        asyncio.create_task(_read_text(socket, news)),
+    )
     try:
         while True:
             item = await news.get()
@@ -75,10 +82,10 @@ async def _elsewhere(store: Store, socket: Path, session: str, after: int) -> As
         await asyncio.wait(tasks)
 
 
-async def _facts(store: Store, session: str, after: int, news: News) -> None:
+async def _read_facts(store: Store, session: str, after: int, news: News) -> None:
     try:
         while True:
-            await store.changed(session, after, LOOK_SECONDS)
+            await store.changed(session, after, POLL_SECONDS)
             for recorded in await store.read(session, after):
                 after = recorded.seq
                 await news.put(recorded)
@@ -86,10 +93,10 @@ async def _facts(store: Store, session: str, after: int, news: News) -> None:
         await news.put(error)
 
 
-async def _words(socket: Path, news: News) -> None:
-    """What is being said, whenever some process runs the session; a reader too far behind misses words."""
+async def _read_text(socket: Path, news: News) -> None:
+    """Read live text while a process runs the session; a reader that is too slow misses text."""
     while True:
         async for delta in listen_to_live_session(socket):
             if not news.full():
                 news.put_nowait(delta)
-        await asyncio.sleep(LOOK_SECONDS / 20)
+        await asyncio.sleep(POLL_SECONDS / 20)

@@ -171,8 +171,8 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
     others = {name: value for name, value in values.items() if not keys[name]}
     wrong = [*chain.from_iterable(keys.values()), *_find_mistakes(others, f"{path}: ")]
     if len(wrong) > 1:
-        told = "\n".join(f"{error.message} {error.help}" for error in wrong)
-        raise ConfigError(told, "`roundtable doctor` checks the file again.")
+        mistakes = "\n".join(f"{error.message} {error.help}" for error in wrong)
+        raise ConfigError(mistakes, "`roundtable doctor` checks the file again.")
     if wrong:
         raise wrong[0]
     return msgspec.convert(values, Config)
@@ -227,11 +227,11 @@ def _read_trusted(places: Places) -> dict[str, str]:
 def _fingerprint(workspace: Path) -> str:
     """Return the digest of the config and of all templates that need trust."""
     path = workspace / ".roundtable" / "config.toml"
-    told = sha256(path.read_bytes() if path.exists() else b"")
+    digest = sha256(path.read_bytes() if path.exists() else b"")
     others = list_untrusted_templates(workspace)
     for other in others:
-        told.update(f"\0{other.relative_to(workspace)}\0{sha256(other.read_bytes()).hexdigest()}".encode())
-    return told.hexdigest() if others or path.exists() else ""
+        digest.update(f"\0{other.relative_to(workspace)}\0{sha256(other.read_bytes()).hexdigest()}".encode())
+    return digest.hexdigest() if others or path.exists() else ""
 
 
 _SEAT_KEYS_NEEDING_TRUST = ("voices", "judge")
@@ -348,12 +348,12 @@ def resolve_configured_meeting_settings(
         if name in rules.filled_settings:
             message = f"[meetings.{rules.name}]: {name} is set when the meeting is opened and cannot be set in a file."
             raise UsageError(message, "Remove it, and use the option of the command instead.")
-    told = msgspec.structs.asdict(convert_toml_table(rules.settings, values | filled, f"[meetings.{rules.name}]"))
-    for name, value in told.items():
+    settings = msgspec.structs.asdict(convert_toml_table(rules.settings, values | filled, f"[meetings.{rules.name}]"))
+    for name, value in settings.items():
         if name in LIMIT_MINIMUMS and not Limits.is_in_range(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."
             raise UsageError(message, f"Give a number, {LIMIT_MINIMUMS[name]:g} or more.")
-    return told
+    return settings
 
 
 def _merge_tables(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

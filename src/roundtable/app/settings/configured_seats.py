@@ -1,10 +1,14 @@
-"""The seats in the config."""
+"""The seats in the config, and the seats that the person chose last time."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
 from roundtable.app.settings.config import Settings
+from roundtable.app.settings.places import Places
+from roundtable.app.settings.private_files import PrivateFile
 from roundtable.core.faults import NotFound, NotTrusted
 from roundtable.core.values import Seat
 
@@ -35,3 +39,27 @@ def _configured_seat(loaded: Settings, name: str) -> Seat:
         )
     fields = {key: value for key, value in msgspec.structs.asdict(seat).items() if key != "enabled"}
     return Seat(name=name, **fields)
+
+
+class _ChosenSeatsFile(msgspec.Struct):
+    v: int
+    seats: tuple[Seat, ...]
+
+
+class ChosenSeats:
+    """The seats that the person chose when asked, stored for the next time."""
+
+    def __init__(self, places: Places) -> None:
+        self._path = places.chosen
+
+    def save(self, seats: Sequence[Seat]) -> None:
+        """Store seats in a file that only this person can read."""
+        data = msgspec.json.encode(_ChosenSeatsFile(1, tuple(seats)))
+        PrivateFile(self._path).write(msgspec.json.format(data, indent=1))
+
+    def load(self) -> tuple[Seat, ...]:
+        """Return the stored seats; empty if there are none or the file is invalid."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=_ChosenSeatsFile).seats
+        except (OSError, msgspec.DecodeError):
+            return ()

@@ -1,4 +1,4 @@
-"""How Roundtable got onto this machine: the command as it can be typed, and the way to add a part."""
+"""How Roundtable was installed: the command to type, and the pip command that adds an extra."""
 
 from __future__ import annotations
 
@@ -27,25 +27,29 @@ class _PackageOrigin(msgspec.Struct):
     dir_info: _Editable = msgspec.field(default_factory=_Editable)
 
 
-def render_own_command() -> str:
-    """Return the command that works in this folder: `roundtable` if it is on the PATH, else its path."""
-    own = Path(sys.executable).with_name(COMMAND_NAME)
-    found = shutil.which(COMMAND_NAME)
-    if found and Path(found).resolve() == own.resolve():
-        return COMMAND_NAME
-    words = [str(own)] if own.exists() else [sys.executable, "-m", COMMAND_NAME]
-    here = Path.cwd()
-    shown = os.path.relpath(words[0], here) if Path(words[0]).is_relative_to(here) else words[0]
-    return shlex.join([shown, *words[1:]])
+class Installation:
+    """This installation of Roundtable."""
 
+    @staticmethod
+    def own_command() -> str:
+        """Return the command that works in this folder: `roundtable` if it is on the PATH, else its path."""
+        own = Path(sys.executable).with_name(COMMAND_NAME)
+        found = shutil.which(COMMAND_NAME)
+        if found and Path(found).resolve() == own.resolve():
+            return COMMAND_NAME
+        words = [str(own)] if own.exists() else [sys.executable, "-m", COMMAND_NAME]
+        here = Path.cwd()
+        shown = os.path.relpath(words[0], here) if Path(words[0]).is_relative_to(here) else words[0]
+        return shlex.join([shown, *words[1:]])
 
-def render_install_command(extra: str) -> str:
-    """Return the pip command that adds an extra to this installation."""
-    origin = _read_package_origin()
-    place = urlsplit(origin.url)
-    source = unquote(place.path) if place.scheme == "file" else PACKAGE_NAME
-    manner = ["--editable"] if origin.dir_info.editable else []
-    return shlex.join([sys.executable, "-m", "pip", "install", *manner, f"{source}[{extra}]"])
+    @staticmethod
+    def install_command(extra: str) -> str:
+        """Return the pip command that adds an extra to this installation."""
+        origin = _read_package_origin()
+        place = urlsplit(origin.url)
+        source = unquote(place.path) if place.scheme == "file" else PACKAGE_NAME
+        manner = ["--editable"] if origin.dir_info.editable else []
+        return shlex.join([sys.executable, "-m", "pip", "install", *manner, f"{source}[{extra}]"])
 
 
 def _read_package_origin() -> _PackageOrigin:

@@ -90,11 +90,6 @@ class Places(msgspec.Struct, frozen=True):
         return Path(tempfile.gettempdir()) / f"roundtable-{os.getuid()}" / name
 
 
-def find_session_workspace(workspace: str, here: Path) -> Path:
-    """Return the workspace of a session, or the current one if that no longer exists."""
-    return Path(workspace) if Path(workspace).is_dir() else here
-
-
 def find_workspace(start: Path) -> Path:
     """Return the nearest parent folder that is a workspace or repository, else the folder itself."""
     start = start.absolute()

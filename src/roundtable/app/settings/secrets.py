@@ -67,6 +67,12 @@ class Keys:
         stored = self._vault.list_stored().get(name)
         return stored.place if stored else ""
 
+    @staticmethod
+    def describe_location(reference: str, place: str) -> str:
+        """Return where a key was found in words: the environment variable, or the stored key."""
+        name = reference.partition(":")[2]
+        return name if place == "environment" else f"your stored {name}"
+
     def learn_keychain_keys(self) -> None:
         """Let the redactor learn the keys in the keychain, before a person's words are stored."""
         if not self._knows_keychain:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from roundtable.app.settings.installation import render_install_command
-from roundtable.app.settings.private_files import lock_private_file, read_private_file, write_private_file
+from roundtable.app.settings.installation import Installation
+from roundtable.app.settings.private_files import PrivateFile
 from roundtable.core.faults import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Vault:
     """The person's stored keys. `file` lists all of them; `seal` opens those stored in it."""
 
     def __init__(self, file: Path, seal: Path) -> None:
-        self._file = file
-        self._seal = seal
+        self._file = PrivateFile(file)
+        self._seal = PrivateFile(seal)
         self._keychain = Keychain(f"roundtable {file}")
 
     def list_stored(self) -> dict[str, StoredKey]:
@@ -124,7 +124,7 @@ class Vault:
         """Store a key, replacing one of that name; return its entry."""
         tail = get_key_tail(value)
         kept = self._put_in_keychain(name, value)
-        with lock_private_file(self._file):
+        with self._file.lock():
             contents = self._read()
             stored = StoredKey("keychain", tail) if kept else StoredKey("file", tail, self._seal_value(contents, value))
             contents.keys[name] = stored
@@ -133,7 +133,7 @@ class Vault:
 
     def remove(self, name: str) -> StoredKey | None:
         """Remove a key; return its entry."""
-        with lock_private_file(self._file):
+        with self._file.lock():
             contents = self._read()
             stored = contents.keys.pop(name, None)
             if stored is not None:
@@ -166,45 +166,45 @@ class Vault:
         if not self._keychain.usable:
             raise KeychainError(
                 f"The key {name} is in a keychain, but no keychain is usable here.",
-                f"Log in to the desktop, or install keychain support: {render_install_command('keychain')}",
+                f"Log in to the desktop, or install keychain support: {Installation.install_command('keychain')}",
             )
 
     # --- the file --------------------------------------------------------------------------------
 
     def _read(self) -> _Contents:
-        data = read_private_file(self._file)
+        data = self._file.read()
         try:
             return msgspec.json.decode(data, type=_Contents) if data is not None else _Contents()
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ConfigError(
-                f"{self._file} is damaged; it was not changed.",
+                f"{self._file.path} is damaged; it was not changed.",
                 "Restore it from a backup, or move it away and store your keys again with `roundtable keys set`.",
             ) from None
 
     def _write(self, contents: _Contents) -> None:
-        write_private_file(self._file, msgspec.json.format(msgspec.json.encode(contents), indent=1))
+        self._file.write(msgspec.json.format(msgspec.json.encode(contents), indent=1))
 
     def _seal_value(self, contents: _Contents, value: str) -> str:
         from cryptography.fernet import Fernet
 
-        seal = read_private_file(self._seal)
+        seal = self._seal.read()
         if seal is None:
             if locked := [name for name, stored in contents.keys.items() if stored.place == "file"]:
                 raise self._lost_seal_error(locked)
             seal = Fernet.generate_key()
-            write_private_file(self._seal, seal)
+            self._seal.write(seal)
         return self._fernet(seal).encrypt(value.encode()).decode()
 
     def _open_value(self, name: str, sealed: str) -> str:
         from cryptography.fernet import InvalidToken
 
-        seal = read_private_file(self._seal)
+        seal = self._seal.read()
         if seal is None:
             raise self._lost_seal_error([name])
         try:
             return self._fernet(seal).decrypt(sealed).decode()
         except InvalidToken:
-            raise ConfigError(f"{self._seal} cannot decrypt the key {name}.", _store_again_help(name)) from None
+            raise ConfigError(f"{self._seal.path} cannot decrypt the key {name}.", _store_again_help(name)) from None
 
     def _fernet(self, seal: bytes) -> Fernet:
         from cryptography.fernet import Fernet
@@ -212,11 +212,13 @@ class Vault:
         try:
             return Fernet(seal)
         except ValueError:
-            raise ConfigError(f"{self._seal} is damaged; it was not changed.", "Restore it from a backup.") from None
+            raise ConfigError(
+                f"{self._seal.path} is damaged; it was not changed.", "Restore it from a backup."
+            ) from None
 
     def _lost_seal_error(self, names: list[str]) -> ConfigError:
         return ConfigError(
-            f"{self._seal} is missing; without it these stored keys cannot be decrypted: {', '.join(names)}.",
+            f"{self._seal.path} is missing; without it these stored keys cannot be decrypted: {', '.join(names)}.",
             f"Restore it, or remove the keys: `roundtable keys remove {' '.join(names)}`.",
         )
 

@@ -48,6 +48,44 @@ class ConfigDraft(msgspec.Struct, frozen=True):
     added: str
     kept: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
+        """Draft the additions to a config for these settings; existing settings are kept."""
+        before = path.read_text() if path.exists() else ""
+        there = tomllib.loads(before)
+        top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
+        kept = [name for name in top if name in there]
+        parts: list[str] = []
+        if not before:
+            parts += [
+                _FILE_HEADER.format(where=where),
+                *[_format_setting_line((name,), value) for name, value in top.items()],
+            ]
+            parts += [] if settings.get("seats") else [_NO_SEATS_COMMENT.rstrip()]
+        elif missing := [name for name in top if name not in there]:
+            kept += [f"{name} (not changed: set it by hand or with `roundtable config set`)" for name in missing]
+        for section, values in _list_sections(settings):
+            if _has_section(there, section):
+                kept.append(format_setting_path(section))
+            else:
+                lines = "\n".join(_format_setting_line((*section, name), value) for name, value in values.items())
+                parts.append(f"\n[{format_setting_path(section)}]{_format_remark(section)}\n{lines}")
+        added = "\n".join(parts) + "\n" if parts else ""
+        if added and before and not before.endswith("\n"):
+            added = "\n" + added
+        return cls(path, before, added, tuple(kept))
+
+    def write(self, places: Places, workspace: Path | None) -> bool:
+        """Write the config; a workspace that was trusted stays trusted. Return whether it is trusted."""
+        config.parse_config(tomllib.loads(self.after), self.path)
+        known = workspace is not None and (
+            config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
+        )
+        write_config_file(self.path, self.after)
+        if workspace is not None and known:
+            config.trust_workspace(places, workspace)
+        return workspace is None or known
+
     @property
     def after(self) -> str:
         """The whole file with the additions."""
@@ -63,45 +101,6 @@ def build_config_for_seats(seats: Sequence[Seat], *, paid: bool) -> dict[str, An
     if paid:
         settings["limits"] = {"budget_usd": DEFAULT_BUDGET_USD}
     return {**settings, "seats": named}
-
-
-def draft_config(path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
-    """Draft the additions to a config for these settings; existing settings are kept."""
-    before = path.read_text() if path.exists() else ""
-    there = tomllib.loads(before)
-    top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
-    kept = [name for name in top if name in there]
-    parts: list[str] = []
-    if not before:
-        parts += [
-            _FILE_HEADER.format(where=where),
-            *[_format_setting_line((name,), value) for name, value in top.items()],
-        ]
-        parts += [] if settings.get("seats") else [_NO_SEATS_COMMENT.rstrip()]
-    elif missing := [name for name in top if name not in there]:
-        kept += [f"{name} (not changed: set it by hand or with `roundtable config set`)" for name in missing]
-    for section, values in _list_sections(settings):
-        if _has_section(there, section):
-            kept.append(format_setting_path(section))
-        else:
-            lines = "\n".join(_format_setting_line((*section, name), value) for name, value in values.items())
-            parts.append(f"\n[{format_setting_path(section)}]{_format_remark(section)}\n{lines}")
-    added = "\n".join(parts) + "\n" if parts else ""
-    if added and before and not before.endswith("\n"):
-        added = "\n" + added
-    return ConfigDraft(path, before, added, tuple(kept))
-
-
-def write_config_draft(draft: ConfigDraft, places: Places, workspace: Path | None) -> bool:
-    """Write the config; a workspace that was trusted stays trusted. Return whether it is trusted."""
-    config.parse_config(tomllib.loads(draft.after), draft.path)
-    known = workspace is not None and (
-        config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
-    )
-    write_config_file(draft.path, draft.after)
-    if workspace is not None and known:
-        config.trust_workspace(places, workspace)
-    return workspace is None or known
 
 
 def write_config_file(path: Path, text: str) -> None:

@@ -175,7 +175,7 @@ def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Ga
         UPHOLD: "It still holds: there is no decision.",
         ALLOW: "It no longer holds: the decision stands, with a notice above it.",
     }
-    id = DECREE_GATE if number == 1 else f"{DECREE_GATE}-{number}"
+    id = Gate.numbered_id(DECREE_GATE, number)
     return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details, kind=DECREE_GATE)
 
 

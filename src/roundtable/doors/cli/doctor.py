@@ -108,7 +108,7 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
         click.get_current_context().exit(_run_fault_check(as_json))
     if deep and not yes:
         deep = _confirm_deep_check()
-    report = asyncio.run(Setup.here().examine(session=session, told=_print_voice_check if deep else None))
+    report = asyncio.run(Setup.here().examine(session=session, on_check=_print_voice_check if deep else None))
     if as_json:
         print_json(report)
     else:

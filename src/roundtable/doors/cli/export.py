@@ -117,7 +117,7 @@ async def _sync(desk: Roundtable, yes: bool) -> int:
     summary = f"{count} {'file' if count == 1 else 'files'} written."
     if synced.failed:
         raise UsageError(
-            synced.trouble, f"The other files are up to date: {summary} Fix this one and run `roundtable sync` again."
+            synced.problem, f"The other files are up to date: {summary} Fix this one and run `roundtable sync` again."
         )
     click.echo(f".roundtable/ is up to date: {summary}")
     return EXIT_OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -275,13 +276,12 @@ def list_predictions_command(as_json: bool) -> None:
     Example:
       roundtable predictions list --json
     """
-    from roundtable.app.desk import is_prediction_overdue
-
+    today = datetime.now(UTC).date().isoformat()
     entries = sorted(
         _list_entries((EntryKind.PREDICTION,)), key=lambda entry: (entry.state != EntryState.OPEN, entry.due)
     )
     rows = [
-        (entry.id, "due" if is_prediction_overdue(entry) else entry.state, entry.due, entry.seat, entry.text, entry.why)
+        (entry.id, "due" if entry.is_overdue(today) else entry.state, entry.due, entry.seat, entry.text, entry.why)
         for entry in entries
     ]
     none = NO_PREDICTIONS

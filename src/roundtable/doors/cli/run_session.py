@@ -53,8 +53,8 @@ async def run_and_show_session(
         desk, state, display, asks=output_mode.can_ask(headless), colors=output_mode.has_live_panels
     )
     stop_reason = await SessionRun(desk, state.id, address, display, gate_prompt).wait_for_end()
-    if desk.sessions.folder.trouble:
-        print_note(desk.sessions.folder.trouble)
+    if desk.sessions.folder.problem:
+        print_note(desk.sessions.folder.problem)
     if stop_reason is not None:
         code = _print_stop_reason(stop_reason, address)
         _print_open_gate((await desk.sessions.get(state.id)).open_gates, address)

@@ -335,3 +335,14 @@ def _environment(config: Mapping[str, str]) -> dict[str, str]:
     for number, (name, value) in enumerate(settings.items()):
         output |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     return output | {"GIT_CONFIG_COUNT": str(len(settings))}
+
+
+def create_empty_repository(folder: Path) -> Path:
+    """Create an empty git repository in a folder, unless it exists; return the folder.
+
+    As a repository, it is not affected by the ignore rules of an enclosing repository.
+    """
+    if not (folder / ".git").exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        run_git(folder, ("init", "--quiet", "--template=", "."))
+    return folder

@@ -15,8 +15,8 @@ import pytest
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import RunChecks
-from roundtable.core.faults import ConfigError
+from roundtable.core.effects import ApplyChange, ChangeApplied, Effect, EffectResult, RunChecks
+from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
 from roundtable.core.values import Decision, Outcome, Seat
@@ -92,18 +92,28 @@ async def test_a_hook_runs_when_a_debate_starts_and_when_its_seats_agree(
     assert "OPENAI_API_KEY" not in consensus["env"]
 
 
+class ChangeWriter:
+    """Performs effects without doing anything: a change counts as applied, everything else fails."""
+
+    async def perform(self, key: str, effect: Effect) -> EffectResult | Fault:
+        return ChangeApplied("u-1") if isinstance(effect, ApplyChange) else Fault.of(FaultKind.MISSING, "No checks.")
+
+    async def recover(self, key: str, effect: Effect) -> EffectResult | Fault | None:
+        return None
+
+
 @pytest.mark.feature("S4.101")
 async def test_a_hook_runs_when_the_decision_has_been_carried_out(
     places: Places, workspace: Path, tmp_path: Path
 ) -> None:
     async def carried_out(table: Table) -> Decision:
         await table.do("debate/2-objections/checks", RunChecks(("tests",)))
-        await table.do("debate/execute", RunChecks(("tests",)))
+        await table.do("debate/execute", ApplyChange("", "approve"))
         return Decision(Outcome.CANCELLED, how=(Said("enough"),))
 
     listener = Listener(tmp_path)
     write(places.user_config, listener.toml("execution_complete"))
-    async with await Roundtable.open(workspace, places) as desk:
+    async with await Roundtable.open(workspace, places, performer=ChangeWriter()) as desk:
         session = await desk.meetings.open(agreed(places))
         version = (await desk.sessions.get(session)).charter.version
         await desk.wiring.engine.run(session, lambda _: MeetingRules("debate", version, carried_out), "test")

@@ -1,4 +1,4 @@
-"""The history of a change of files: who requested and wrote each hunk, what the person decided, what was written."""
+"""The history of a file change: the origin of each hunk, the person's decision about it, and the written files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class HunkHistory(NamedTuple):
 
 
 class ChangeHistory(NamedTuple):
-    """How far a change got: the plan, the history of each hunk, the rehearsal, and what was written or undone."""
+    """The progress of a change: plan, history of each hunk, rehearsal, and the result of writing or undoing it."""
 
     planned: ChangePlanned
     hunks: tuple[HunkHistory, ...]
@@ -90,7 +90,7 @@ class DraftAuthors(NamedTuple):
     took: tuple[Contribution, ...] = ()
 
     def of(self, path: str) -> tuple[str, ...]:
-        """The seats who wrote the content of a file."""
+        """The seats that wrote the content of a file."""
         return tuple(dict.fromkeys((*self.seats, *(part.seat for part in self.took if part.path == path))))
 
 

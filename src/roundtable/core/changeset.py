@@ -1,6 +1,6 @@
 """Changes to files, in one form for every producer. Nothing else is ever written to a workspace.
 
-A changeset says what a seat or person wants changed. A draft is its result on one tree, file by file and byte by byte.
+A changeset lists the changes that a seat or person wants. A draft is its result on one tree, byte by byte.
 Only a draft that a person approved is applied.
 """
 
@@ -15,7 +15,7 @@ from roundtable.core.values import Digest, Value
 
 
 class FolderEdits(Value, frozen=True):
-    """What was edited in a folder, as a git diff, and what such a diff cannot hold.
+    """The edits in a folder as a git diff, and the files that such a diff cannot contain.
 
     `inner` are repositories created there, `no_text` files that are not UTF-8 text, `set_up` files that were already
     changed before any work began there.

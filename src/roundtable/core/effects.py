@@ -1,4 +1,4 @@
-"""Effects: what a meeting can have done besides talking, a closed union, recorded like questions to seats."""
+"""Effects: the steps of a meeting other than asking seats; a closed union, recorded like questions to seats."""
 
 from __future__ import annotations
 
@@ -153,10 +153,9 @@ class SplitForReview(Value, frozen=True, tag="cut_for_review", tag_field="effect
 
 
 class RunProject(Value, frozen=True, tag="run_project", tag_field="effect"):
-    """Run a project in the sandbox as its own files define. `install` are the arguments of the install step that a
-    person
+    """Run a project in the sandbox as its own files define.
 
-    allowed.
+    `install` are the arguments of the install step that a person allowed.
     """
 
     draft: Digest
@@ -205,7 +204,7 @@ class FilesRead(Value, frozen=True, tag="files_read", tag_field="result"):
 
 
 class CheckKind(StrEnum):
-    """What a check verifies: a program that a person or a candidate brings, or a check that is built in."""
+    """The kinds of checks: a program from the person or a candidate, or a built-in check."""
 
     PROGRAM = "program"
     EXAMPLES = "examples"
@@ -228,7 +227,7 @@ BUILT_IN_CHECK_NAMES: dict[CheckKind, str] = {
     CheckKind.AGREEMENT: "agreement",
     CheckKind.CODE: "code",
 }
-"""The names under which people see the built-in checks; `kind` says what they are."""
+"""The names of the built-in checks for people; programs use `kind`."""
 
 
 class CheckOutcome(Value, frozen=True):
@@ -310,7 +309,7 @@ class Candidate(Value, frozen=True):
 
 
 class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="result"):
-    """The candidates, best first; `how` says what their order is based on.
+    """The candidates, best first; `how` is the reason for their order.
 
     `best` are the seats whose candidates are equally good by everything that was run. `apart` are inputs and tests on
     which these behave differently, with the results by seat: no program can tell which is right. `sandbox` is where
@@ -335,7 +334,7 @@ class MergeTried(Value, frozen=True, tag="merged_tried", tag_field="result"):
 
 
 class RemovedSymbol(Value, frozen=True):
-    """A symbol that a synthesis removed; it came from no seat."""
+    """A symbol that a synthesis removed."""
 
     path: str
     symbol: str
@@ -367,10 +366,10 @@ class MoveDrafted(Value, frozen=True, tag="drafted", tag_field="result"):
 
 
 class ChangePlanned(Value, frozen=True, tag="planned", tag_field="result"):
-    """The hunks that a person is asked about, what prevents writing them, and what would be permanently lost.
+    """The hunks that a person is asked to approve, the obstacles to writing them, and permanent losses.
 
     `destroys` lists losses that are only allowed by typing `phrase`. `unasked` are hunks that no decision or claim
-    asked for, and `tests` are existing tests that would change although nobody asked for that.
+    requested, and `tests` are existing tests that would change without a request.
     """
 
     hunks: tuple[Hunk, ...] = ()
@@ -406,10 +405,10 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
 
 
 class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
-    """What was written: the id for `roundtable undo`, the files, and the commit if there is one.
+    """The written change: the id for `roundtable undo`, the files, and the commit if there is one.
 
-    `left` are files that changed during the write and were therefore not written. `note` says what remains to be done.
-    `undone` is set if the change was undone before this was recorded.
+    `left` are files that changed during the write and were therefore not written. `note` is the
+    work that remains for the person. `undone` is set if the change was undone before this was recorded.
     """
 
     undo: str
@@ -422,7 +421,7 @@ class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
 
 
 class Proof(Value, frozen=True):
-    """A claim with the result of its program: whether it held, and whether it also held before the change."""
+    """A claim with the result of its program: whether it is true, and whether it was already true before the change."""
 
     claim: str
     seat: str
@@ -468,11 +467,11 @@ class ProjectSplit(Value, frozen=True, tag="cut_up", tag_field="result"):
 
 
 class ProjectRan(Value, frozen=True, tag="project_ran", tag_field="result"):
-    """How a project was run (`compose`, `dockerfile` or `plan`), and the result of each step; no steps if it could not
-    run.
+    """The run of a project by `compose`, `dockerfile` or `plan`, and the result of each step.
 
-    `why` says what prevented it, `notes` what else a person should know. `wants_install` are the arguments of an
-    install step that nobody allowed; the project ran without it. `stopped` is true if the person stopped it.
+    If it could not run, there are no steps, and `why` is the reason. `notes` are further remarks for the person.
+    `wants_install` are the arguments of an install step that was not allowed; the project ran without it. `stopped` is
+    true if the person stopped it.
     """
 
     how: Literal["", "compose", "dockerfile", "plan"] = ""

@@ -33,9 +33,9 @@ from roundtable.core.values import (
 from roundtable.core.verdict import Verdict
 
 SCHEMA_VERSION = 2
-"""2: reasons, checks, gates and rounds say what they are by a code; 1 had sentences and names.
+"""Version 2 has codes for reasons, checks, gates and rounds; version 1 had sentences and names.
 
-`core.upcast` reads what version 1 wrote.
+`core.upcast` reads records of version 1.
 """
 
 
@@ -95,7 +95,7 @@ class ContinueAsked(Fact, frozen=True, tag="continue.asked"):
 
 
 class CancelAsked(Fact, frozen=True, tag="cancel.asked"):
-    """A person cancelled the session; what was said so far is kept."""
+    """A person cancelled the session; its record is kept."""
 
     by: str = ""
     reason: str = ""
@@ -112,7 +112,7 @@ BY_HEADLESS_DEFAULT, BY_DEADLINE_DEFAULT, BY_ADVANCE_ANSWER = (
     "deadline default",
     "answered in advance",
 )
-"""What `by` shows for a gate that nobody was asked about; `source` says the same to programs."""
+"""The values of `by` for answers that were not given at the gate itself; programs use `source`."""
 
 
 class AnswerSource(StrEnum):
@@ -135,7 +135,7 @@ class GateAnswered(Fact, frozen=True, tag="gate.answered"):
 
     @property
     def by_default(self) -> bool:
-        """Whether nobody answered: the default applies because nobody was there, or not in time."""
+        """Whether the default applies because no person answered, or not in time."""
         return self.source in (AnswerSource.HEADLESS, AnswerSource.DEADLINE)
 
 
@@ -193,7 +193,7 @@ class RoundOpened(Fact, frozen=True, tag="round.opened"):
 
 
 class TurnAsked(Fact, frozen=True, tag="turn.asked"):
-    """A seat was asked. `heard` is the last fact it could know; with the parts of the round it defines the prompt."""
+    """A seat was asked. `heard` is the last fact in its prompt; with the parts of the round it defines the prompt."""
 
     round: str
     seat: str

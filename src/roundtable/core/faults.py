@@ -74,8 +74,7 @@ _POLICY: dict[FaultKind, tuple[bool, str]] = {
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One failure of the outside world: what happened, whether a retry can help, what a person can do, and what it
-    used."""
+    """One failure of the outside world: its message, whether a retry can help, help for the person, and its usage."""
 
     kind: FaultKind
     message: str
@@ -88,13 +87,13 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     def of(
         cls, kind: FaultKind, message: str, *, retryable: bool | None = None, help: str = "", retry_after: float = 0.0
     ) -> Fault:
-        """Create a fault; what is not given follows from its kind."""
+        """Create a fault; values that are not given follow from its kind."""
         may_retry, advice = _POLICY[kind]
         return cls(kind, message, may_retry if retryable is None else retryable, help or advice, retry_after)
 
 
 class RoundtableError(Exception):
-    """Base of every exception raised on purpose: one sentence on what is wrong, one on what to do."""
+    """Base of every exception raised on purpose: a message that names the problem, and help for solving it."""
 
     exit_code = 1
 
@@ -127,7 +126,7 @@ class RecordError(RoundtableError):
 
 
 class RecordMismatch(RecordError):
-    """A meeting asks for something other than its record holds under the same name."""
+    """A meeting asks for something else than its record contains under this name."""
 
     exit_code = 2
 

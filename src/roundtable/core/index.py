@@ -22,7 +22,7 @@ from roundtable.core.events import (
 from roundtable.core.values import Gate
 
 MIN_PREFIX_LENGTH = 6
-"""The fewest characters of an id or a slug that can stand for the whole."""
+"""The length of the shortest prefix of an id or slug that is accepted as an address."""
 
 LAST_SESSION = "last"
 
@@ -76,7 +76,7 @@ class SessionRow(msgspec.Struct, frozen=True):
 
     @property
     def is_child(self) -> bool:
-        """Whether the meeting was held under another one; a branch was not."""
+        """Whether the meeting was opened by another meeting; a branch was not."""
         return bool(self.parent) and not self.branched_at
 
     @staticmethod

@@ -51,7 +51,7 @@ _RELEVANT_STATES: dict[EntryKind, frozenset[str]] = {
 
 
 class Entry(Value, frozen=True):
-    """One remembered thing: its text, its reason, its state, and the session it came from.
+    """One entry of the memory: its text, its reason, its state, and the session it came from.
 
     An error has no id until it is filed; a prediction has no `due` date until then.
     """

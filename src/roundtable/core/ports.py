@@ -42,7 +42,7 @@ class Voice(Protocol):
     name: str
     vendor: str
     structured: bool
-    """Whether a reply can be held to a JSON schema."""
+    """Whether a reply can be constrained by a JSON schema."""
     plain_when_long: bool
     """Whether a schema would keep a long prompt out of the provider's cache; such a prompt asks for JSON in words
     instead."""
@@ -68,7 +68,7 @@ class Lease(Value, frozen=True):
 
 
 class RemovedSessions(Value, frozen=True):
-    """The sessions that were removed from the record, and how many bytes that freed."""
+    """The sessions that were removed from the record, and the number of bytes freed."""
 
     sessions: tuple[str, ...]
     size: int = 0
@@ -102,7 +102,7 @@ class Store(Protocol):
         ...
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
-        """Wait until the session has a fact after `after`, whoever wrote it, or until the timeout.
+        """Wait until the session has a fact after `after`, from any process, or until the timeout.
 
         Facts written under the caller's `own` lease need not be reported.
         """
@@ -133,7 +133,7 @@ class Index(Protocol):
         ...
 
     async def children(self, session: str) -> list[SessionRow]:
-        """The meetings held under a session, in the order in which they were opened; branches are not among them."""
+        """The meetings that a session opened, in order; branches are not included."""
         ...
 
     async def open_gates(self, workspace: str | None = None, owner: str | None = None) -> list[WaitingGate]:
@@ -206,10 +206,8 @@ class Leases(Protocol):
 
 
 class Sandbox(Protocol):
-    """Where programs run that nobody has read: without network unless a person allowed it for this job, without access
-    to
-
-    the person's files, and with limits on everything.
+    """Runs untrusted programs: without network unless a person allowed it for this job, without access to the person's
+    files, and with limits on all resources.
 
     `run` yields output as it arrives and ends with exactly one Exit. Closing or cancelling the iterator ends every
     process that was started, and nothing is left behind. `name` is shown to people.
@@ -228,7 +226,7 @@ class AgentWorktrees(Protocol):
         ...
 
     async def edits(self, place: str) -> FolderEdits | Fault:
-        """What was edited in a folder."""
+        """The edits in a folder."""
         ...
 
 
@@ -243,7 +241,7 @@ class Performer(Protocol):
 
 
 class Table(Protocol):
-    """What a meeting talks to. Everything asked or done here is recorded and never happens twice."""
+    """The interface of a meeting to the engine. Everything asked or done here is recorded and never happens twice."""
 
     @property
     def charter(self) -> Charter: ...
@@ -269,9 +267,9 @@ class Table(Protocol):
         """Whether the limits allow this round; a refusal is recorded with its reason."""
         ...
 
-        """Perform a step once; a Fault says why it failed."""
-
-    async def do(self, step: str, effect: Effect) -> EffectResult | Fault: ...
+    async def do(self, step: str, effect: Effect) -> EffectResult | Fault:
+        """Perform a step once, or return the Fault that prevented it."""
+        ...
 
     async def gate(self, gate: Gate) -> str:
         """Ask the person, and wait for as long as it takes; returns the chosen option."""
@@ -282,28 +280,26 @@ class Table(Protocol):
         ...
 
     def answered_by_default(self, gate: str) -> bool:
-        """Whether nobody answered a gate, so that its default applies."""
+        """Whether a gate got its default because no person answered."""
         ...
 
     async def gate_after_note(self, gate: Gate, before: str) -> str:
-        """Ask the person at this gate if they wrote a note since the last round was asked; otherwise return an empty
-        string.
+        """Ask the person at this gate if they wrote a note since the last round; otherwise return an empty string.
 
-        Whether they did is final once the round `before` has opened.
+        The result is final once the round `before` has opened.
         """
         ...
 
     async def check_decrees(self, decision: Decision) -> Decision:
-        """Check a decision against earlier decrees and failed approaches; the person is asked once about each that it
-        repeats.
+        """Check a decision against earlier decrees and failed approaches, and ask the person about each repetition.
 
         Every decision is checked at the end; a meeting that asks the person to act on a decision checks it before that.
         """
         ...
 
+    async def child(self, step: str, charter: Charter) -> Decision:
         """Hold another meeting under this one, and return its decision."""
-
-    async def child(self, step: str, charter: Charter) -> Decision: ...
+        ...
 
     @property
     def labels(self) -> dict[str, str]:

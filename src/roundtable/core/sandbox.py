@@ -8,11 +8,10 @@ from roundtable.core.values import Value
 
 
 class Bounds(Value, frozen=True):
-    """What one run may use, counted over all its processes: seconds, processors, bytes of memory and number of
-    processes;
+    """The limits of one run over all its processes: seconds, processors, memory, processes, disk and output.
 
-    bytes in each writable place (they count as memory too), and bytes of output kept. Output beyond that is dropped;
-    far more output than is kept ends the run.
+    `disk` are the bytes in each writable place; they count as memory too. Output beyond `output` bytes is dropped, and
+    far more output ends the run.
     """
 
     seconds: float = 60.0

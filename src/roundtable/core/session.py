@@ -72,7 +72,7 @@ class SeatState(StrEnum):
 
 
 class Turn(msgspec.Struct):
-    """One seat in one round: what it was asked, which calls failed, and its answer or the reason there is none."""
+    """One seat in one round: its prompts, its failed calls, and its answer or the reason for having none."""
 
     seat: str
     asked: list[tuple[int, TurnAsked]] = []
@@ -203,7 +203,7 @@ class Session:
 
     @property
     def charter(self) -> Charter:
-        """What was agreed when the session was opened."""
+        """The charter of the session; raises RecordError before the session is opened."""
         if self.charter_or_none is None:
             raise RecordError(f"Session {self.id} has no opening event.")
         return self.charter_or_none
@@ -355,7 +355,7 @@ class Session:
                 self._apply_person_event(event, recorded.seq)
 
     def _apply_result(self, event: EffectDone, seq: int) -> None:
-        """From here on, all seats see what a seat requested or had run."""
+        """Record a result. From here on, all seats see files and check results that one seat requested."""
         self.results[event.step] = event.result
         if isinstance(event.result, SharedResult):
             self.shared_results.append((seq, event.step, event.result))

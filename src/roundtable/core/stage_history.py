@@ -1,4 +1,4 @@
-"""The attempts at each stage of a project: who wrote which files, what was checked and who approved it."""
+"""The attempts at each stage of a project: the authors of its files, its checks, and the person who approved it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StageAttempt(NamedTuple):
 
 
 class StageCandidate(NamedTuple):
-    """What one seat wrote in an attempt, before merging."""
+    """The files that one seat wrote in an attempt, before merging."""
 
     name: str
     seat: str
@@ -97,7 +97,7 @@ def last_attempt_checks(session: Session, attempt: StageAttempt) -> tuple[CheckO
 
 
 def attempt_approver(session: Session, attempt: str) -> str:
-    """Who approved an attempt; empty if nobody did."""
+    """The person who approved an attempt; empty without approval."""
     answer = session.answers.get(StageAddress.parse(attempt).gate_after)
     if answer is None or answer.by_default:
         return ""

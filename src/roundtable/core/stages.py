@@ -18,12 +18,13 @@ CHUNK_TOKENS = 20_000
 """Tokens of files in one chunk of a review, unless set otherwise."""
 
 StageKind = Literal["discussion", "files", "review", "run"]
-"""What a stage produces: an agreed text, files, reviewed findings and their fixes, or a run of the program."""
+"""The result of a stage: an agreed text, files, reviewed findings and their fixes, or a run of the program."""
 
 StageEnding = Literal["agreed", "chosen", "run", "same", "alone", "ran", "skipped", "failed"]
-"""How a stage ended: by the judge, by the person, by running the files, because several seats wrote the same, because
+"""How a stage ended.
 
-only one seat wrote, with a successful run, skipped, or failed.
+Agreed by the judge, chosen by the person, decided by running the files, written identically by several seats, written
+by one seat alone, a successful run, skipped, or failed.
 """
 
 STAGE_ENDING_WORDS: dict[StageEnding, str] = {
@@ -91,7 +92,7 @@ class SdlcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def enabled_stages(self) -> tuple[Stage, ...]:
-        """The stages that are to be held, in order."""
+        """The enabled stages, in order."""
         return tuple(stage for stage in decode_stages(self.stages) if stage.enabled)
 
 

@@ -46,7 +46,7 @@ def _effect_done(event: dict[str, Any]) -> None:
 
 
 def _checks(result: dict[str, Any]) -> None:
-    """What a check was could only be seen from its name."""
+    """Set the kind of each check, which version 1 showed only in its name."""
     candidates = [*result.get("candidates", ()), *filter(None, [result.get("candidate")])]
     for holder in (result, *candidates):
         for field in ("checks", "before", "outcomes", "steps"):
@@ -66,7 +66,7 @@ def _check(outcome: dict[str, Any]) -> None:
 
 
 def _session_opened(event: dict[str, Any]) -> None:
-    """Whether a position was only the task could be seen from how it began."""
+    """Set `task_only`, which version 1 showed in how the position began."""
     charter = event["charter"]
     settings, task = charter.get("settings", {}), " ".join(str(charter["question"]).split())
     if charter["meeting"] == "apply" and str(settings.get("position", "")).startswith(f"{task}: "):
@@ -74,7 +74,7 @@ def _session_opened(event: dict[str, Any]) -> None:
 
 
 def _effect_started(event: dict[str, Any]) -> None:
-    """A directive that said what must be fixed began with words for that."""
+    """Move directives that must be fixed to a field of their own; version 1 marked them with a prefix."""
     effect = event["effect"]
     if effect["effect"] == "synthesise":
         directives = cast("list[str]", effect.get("incorporate", []))
@@ -84,7 +84,7 @@ def _effect_started(event: dict[str, Any]) -> None:
 
 
 def _decision(decision: dict[str, Any]) -> None:
-    """`how` was one text, `notices` were texts, and the words of a position showed what it was about."""
+    """Turn `how` and `notices` from texts into reasons, and set `task_only`, which version 1 showed in the position."""
     if (author := decision.get("author")) and f": {author} changes " in decision.get("position", ""):
         decision["task_only"] = True
     decision["how"] = [_said(decision["how"])] if decision["how"] else []
@@ -97,13 +97,13 @@ def _said(text: str) -> dict[str, str]:
 
 
 def _round_opened(event: dict[str, Any]) -> None:
-    """What a round was for could only be seen from its template and its name."""
+    """Set the purpose of a round, which version 1 showed in its template and its name."""
     if event["prompt"]["template"] == "evidence" and str(event["round"]).endswith("-evidence"):
         event["turns"] = {**event.get("turns", {}), "purpose": "tests"}
 
 
 def _gate_opened(event: dict[str, Any]) -> None:
-    """What a gate asked could only be seen from its id."""
+    """Set the kind of a gate, which version 1 showed only in its id."""
     gate = event["gate"]
     kind = str(gate["id"]).partition("-")[0]
     if kind in {"decide", "decree"}:
@@ -113,7 +113,7 @@ def _gate_opened(event: dict[str, Any]) -> None:
 
 
 def _gate_answered(event: dict[str, Any]) -> None:
-    """Where an answer came from could only be seen from the words in `by`."""
+    """Set the source of an answer, which version 1 showed only in the words of `by`."""
     for words, source in _ANSWER_SOURCES.items():
         if str(event.get("by", "")).startswith(words):
             event["source"] = source

@@ -1,4 +1,4 @@
-"""What a call used, and what it cost."""
+"""The tokens and the cost of a call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ BYTES_PER_TOKEN = 4
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one call used. `cost_usd` is money spent, or None if unknown.
+    """The usage of one call. `cost_usd` is the money spent, or None if unknown.
 
     Cached tokens are input read from the provider's prompt cache, cache-write tokens were stored in it; both are part
-    of the input. Tokens paid for by a subscription cost nothing here; `plan_usd` is what they would have cost by the
+    of the input. Tokens paid for by a subscription cost nothing here; `plan_usd` is their price if paid by the
     token.
     """
 

@@ -37,7 +37,7 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Right(StrEnum):
-    """What a seat may do in a meeting."""
+    """The rights of a seat in a meeting."""
 
     SPEAK = "speak"
     VOTE = "vote"
@@ -141,11 +141,11 @@ SDLC_MEETING = "sdlc"
 
 
 class Charter(Value, frozen=True):
-    """What was agreed when the session was opened. It changes only by recorded amendments.
+    """The question, seats and settings with which a session was opened. It changes only by recorded amendments.
 
-    `notices` say which context is not shown, and why. `untold` are decrees and failed approaches that did not fit into
-    `recalled`; they are binding anyway. `opened_in` is the workspace in which the command was given, if that was
-    another one.
+    `notices` list context that is not shown, with the reason. `untold` are decrees and failed approaches that did
+    not fit into `recalled`; they are binding anyway. `opened_in` is the workspace in which the command was given, if
+    that was another one.
     """
 
     question: str
@@ -187,7 +187,7 @@ RoundPurpose = Literal["", "tests"]
 
 
 class Turns(Value, frozen=True):
-    """Who speaks when, and who sees which answers: independent settings of one round.
+    """The order of the seats and the answers that each one sees: independent settings of one round.
 
     `secret` rounds are ballots: they are counted and never shown to other seats. In a round `at_bench`, a voice that
     can edit files does so in a git worktree of its own, and its edits are part of its answer. `judging` seats speak
@@ -353,7 +353,7 @@ class Outcome(StrEnum):
 
 
 class NextStep(StrEnum):
-    """What happens with a decision after it was made."""
+    """The next step after a decision."""
 
     APPLY = "apply"
     APPLIED = "applied"
@@ -368,10 +368,10 @@ class NextStep(StrEnum):
 
 
 class Decision(Value, frozen=True):
-    """The result of a meeting: what was decided, what it is based on, and which seats are missing.
+    """The result of a meeting: the decision, its basis, and the missing seats.
 
     `next_step` is a NextStep, or the answer to the last gate of a meeting that a file defines. With `task_only`, the
-    position is only the task and who changes which files for it.
+    position is only the task with its author and files.
     """
 
     outcome: Outcome
@@ -414,7 +414,7 @@ STAGES_GATE = "stages"
 """The gate id under which the gates after all stages can be answered in advance."""
 
 DISPUTE = "dispute"
-"""The kind of the gates at which the person settles what a stage could not agree on."""
+"""The kind of the gates at which the person settles a dispute of a stage."""
 
 OWN_WORDS_OPTION = "own"
 """The option of a dispute by which the person rejects all proposals and gives a text of their own."""
@@ -424,7 +424,7 @@ class Gate(Value, frozen=True):
     """A question that only a person, or a policy stated in advance, may answer.
 
     At a gate that `writes`, no program may answer. An answer given in advance to the gate `again_of` also answers this
-    one. `kind` says what is asked, where gates with different ids ask the same.
+    one. `kind` is the kind of question, if gates with different ids ask it.
     """
 
     id: str
@@ -504,7 +504,7 @@ class Request(Value, frozen=True):
 
 
 class Reply(Value, frozen=True):
-    """The end of a successful call: the whole text, and what it used."""
+    """The end of a successful call: the whole text and the usage."""
 
     text: str
     usage: Usage = Usage()

@@ -1,4 +1,4 @@
-"""What a seat thinks of a proposal, in one normal form for every reply format."""
+"""The verdict of a seat on a proposal, in one normal form for every reply format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Stance(StrEnum):
-    """A seat's stance. It is never inferred from silence: what was not said is `unknown`."""
+    """A seat's stance. It is never inferred from silence: a missing stance is `unknown`."""
 
     SUPPORT = "support"
     OPPOSE = "oppose"
@@ -48,7 +48,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Directives(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A judge's merge instructions: whose work is the base, what to take from the others, and what must be fixed."""
+    """A judge's merge instructions: the base, the parts to take from other seats, and the fixes needed."""
 
     base: str
     incorporate: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How a seat's reply is asked for and read: one codec per wire format, all producing the same verdict."""
+"""Codecs: each asks for a reply in one wire format and reads it; all produce a `Verdict`."""
 
 from __future__ import annotations
 

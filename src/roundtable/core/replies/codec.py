@@ -1,4 +1,4 @@
-"""What a codec is, and the error for a reply that cannot be read."""
+"""The type of a codec, and the error for a reply that cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 class ReadReply(msgspec.Struct, frozen=True):
-    """A reply as shown to people and as a verdict; `why` tells its writer what could not be read.
+    """A reply as shown to people and as a verdict; `why` is the problem for the seat that wrote it.
 
     A `hollow` reply holds nothing that could be sent again in a better form.
     """

@@ -22,7 +22,7 @@ from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict
 
 NEW_PROPOSAL = "new"
-"""The `stand` of a seat that now holds a new position."""
+"""The value of `stand` for a seat with a new position."""
 
 RATING_WORDS = ("same", "acceptable", "opposed")
 

@@ -242,7 +242,7 @@ def _elision_error(path: str) -> UnreadableReply:
 
 
 def _read_changes(reply: str, expect: Expect) -> ReadReply:
-    """Read a reply that says what to write. An unnamed block is for the only writable file, if there is one."""
+    """Read a reply with file changes. An unnamed block is for the only writable file, if there is exactly one."""
     text = _name_only_block(reply, expect.choices[0]) if len(expect.choices) == 1 else reply
     try:
         parse_file_changes(text)

@@ -1,4 +1,4 @@
-"""The codecs of a judge: CONSENSUS or DISCUSS, with what each kind of stage needs."""
+"""The codecs of a judge: CONSENSUS or DISCUSS, with further fields for each kind of stage."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _list_part(parts: RulingParts, label: str) -> tuple[str, ...]:
 def _build_judge_codec(
     name: str, labels: Sequence[str], fill: FillVerdict, meanings: Callable[[Expect], dict[str, Schema]]
 ) -> Codec:
-    """A judge codec: the same rulings with different parts."""
+    """A judge codec with the fields `labels`."""
 
     def schema(expect: Expect) -> Schema:
         options = list_schema(text_schema("if the ruling is DISCUSS, a point that is still open"))

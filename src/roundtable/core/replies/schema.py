@@ -1,4 +1,4 @@
-"""JSON Schemas small enough for a tiny model with a grammar, and the same schemas as written instructions."""
+"""JSON Schemas small enough for a tiny model with a grammar, and their description as written instructions."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Verdict
 
 ReadFields = Callable[[JsonFields, Expect], Verdict | None]
-"""Reads a block; None if it is no answer. Raises UnreadableReply to tell the writer what is wrong."""
+"""Reads a block; None if it is no answer. Raises UnreadableReply with the problem for the seat."""
 ReadTags = Callable[[str, Expect], Verdict | None]
 
 FAILED_VERDICT = Verdict(parse=ParseStatus.FAILED)
@@ -38,7 +38,7 @@ def build_structured_codec(
     """
 
     def read_text(reply: str, expect: Expect) -> ReadReply:
-        """Tags come first where they were asked for: a block beside them may be quoted from a file."""
+        """Read tags first if they were requested: a JSON block next to them may be quoted from a file."""
         block = find_last_json_object(reply, keys)
         if block is not None and tags and read_tags is not None:
             prose = remove_reply_json_block(reply, block)

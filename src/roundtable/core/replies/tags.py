@@ -19,7 +19,7 @@ _SPACE = r"[ \t]*+"
 _BULLETS = r"(?:(?:[-*+•]|\d{1,2}[.)]|\#{1,6})[ \t]++)*+"
 _BOLD = r"(?:\*{1,3}|_{1,3})?+"
 LINE_START = rf"^{_SPACE}{_BULLETS}{_BOLD}{_SPACE}"
-"""What may precede a tag on its line: white space, bullets, a heading, emphasis; no quotation mark."""
+"""The characters that may precede a tag on its line: white space, bullets, a heading, emphasis; no quotation mark."""
 
 
 class TaggedSection(msgspec.Struct, frozen=True):

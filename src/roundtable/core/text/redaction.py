@@ -124,7 +124,7 @@ class Redactor:
             self.harmless.clear()
 
     def redact(self, text: str) -> str:
-        """The text without secrets; the same object if there are none."""
+        """The text without secrets; the identical object if there are none."""
         spans = self.spans(text)
         return _replace_secret_spans(text, spans) if spans else text
 
@@ -143,7 +143,7 @@ class Redactor:
         return merged
 
     def redact_json(self, data: bytes) -> bytes:
-        """A JSON document without secrets in its strings; the same object if there are none."""
+        """A JSON document without secrets in its strings; the identical object if there are none."""
         document = msgspec.json.decode(data)
         clean = self._walk(document)
         return data if clean is document else msgspec.json.encode(clean)

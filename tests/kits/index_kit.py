@@ -27,9 +27,9 @@ from tests.kits.store_kit import Record, open_session, opening
 HERE, ELSEWHERE = "/w", "/elsewhere"
 
 
-def gate(id: str, **more: Any) -> GateOpened:
+def gate(id: str, **fields: Any) -> GateOpened:
     """Return a gate that only a person may answer."""
-    return GateOpened(Gate(id, "Shall it go on?", ("continue", "stop"), "stop", **more))
+    return GateOpened(Gate(id, "Shall it go on?", ("continue", "stop"), "stop", **fields))
 
 
 def gate_names(waiting: list[WaitingGate]) -> list[tuple[str, str]]:

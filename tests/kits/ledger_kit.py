@@ -28,10 +28,10 @@ def decision(session: str, text: str, **more: Any) -> Entry:
     return Entry(f"D-{session}", EntryKind.DECISION, text, session=session, **fields)
 
 
-def error(session: str, text: str, **more: Any) -> Entry:
+def error(session: str, text: str, **fields: Any) -> Entry:
     """Return an error that a session diagnosed, without a number."""
     return msgspec.structs.replace(
-        decision(session, text, **more), id="", kind=EntryKind.ERROR, state=EntryState.LOGGED
+        decision(session, text, **fields), id="", kind=EntryKind.ERROR, state=EntryState.LOGGED
     )
 
 
@@ -125,8 +125,8 @@ class LedgerKit(ABC):
         texts = ("Cache sessions in Redis", "Sessions live in Postgres", "Paint the shed")
         for number, text in enumerate(texts):
             await books.file(f"s{number}", 1, [decision(f"s{number}", text)])
-        found = await books.search("Should we cache sessions?", HERE)
-        assert [entry.text for entry in found] == list(texts[:2])
+        entries = await books.search("Should we cache sessions?", HERE)
+        assert [entry.text for entry in entries] == list(texts[:2])
         assert await books.search("should we", HERE) == []
 
     @pytest.mark.parametrize(

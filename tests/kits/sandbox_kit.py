@@ -89,10 +89,10 @@ class SandboxKit:
 
     @pytest.fixture
     async def sandbox(self) -> Sandbox:
-        found = await find_sandbox(SandboxSettings(use=self.use))
-        if isinstance(found, str):
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(found)
-        return found
+        sandbox = await find_sandbox(SandboxSettings(use=self.use))
+        if isinstance(sandbox, str):
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(sandbox)
+        return sandbox
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
@@ -116,10 +116,10 @@ class SandboxKit:
         async with aclosing(sandbox.run(shell(f"echo begun; sleep {seconds}", folder))) as run:
             assert await anext(run) == Output(b"begun\n"), "heard while it sleeps"
             assert is_running(seconds)
-        seen = [item async for item in sandbox.run(shell("echo out; echo err >&2; exit 3", folder))]
-        assert b"".join(item.data for item in seen if isinstance(item, Output)) in (b"out\nerr\n", b"err\nout\n")
-        assert [type(item) for item in seen].count(Exit) == 1
-        last = seen[-1]
+        events = [item async for item in sandbox.run(shell("echo out; echo err >&2; exit 3", folder))]
+        assert b"".join(item.data for item in events if isinstance(item, Output)) in (b"out\nerr\n", b"err\nout\n")
+        assert [type(item) for item in events].count(Exit) == 1
+        last = events[-1]
         assert isinstance(last, Exit)
         assert (last.code, last.stopped, last.limit) == (3, "", None)
 
@@ -254,19 +254,19 @@ print(client.recv(5).decode())
     async def test_stopping_a_run_ends_all_its_processes(self, sandbox: Sandbox, folder: Path, how: str) -> None:
         seconds = unique_seconds()
         job = shell(f"(setsid sleep {seconds} &) ; echo begun; sleep {seconds}", folder, copied=True)
-        heard = asyncio.Event()
+        output_seen = asyncio.Event()
 
         async def listen() -> None:
             async with aclosing(sandbox.run(job)) as run:
                 async for _ in run:
-                    heard.set()
+                    output_seen.set()
 
         if how == "closed":
             async with aclosing(sandbox.run(job)) as run:
                 await anext(run)
         else:
             task = asyncio.create_task(listen())
-            await heard.wait()
+            await output_seen.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -335,7 +335,7 @@ print(client.recv(5).decode())
         program = "import socket; it = socket.create_server(('127.0.0.1', 0)); print(it.getsockname()[1], flush=True)"
         job = Job((sys.executable, "-c", f"{program}; it.accept()"), str(folder), bounds=Bounds(seconds=30))
         async with aclosing(sandbox.run(job)) as run:
-            said = await anext(run)
-            assert isinstance(said, Output)
+            event = await anext(run)
+            assert isinstance(event, Output)
             with pytest.raises(OSError):
-                socket.create_connection(("127.0.0.1", int(said.data)), 2)
+                socket.create_connection(("127.0.0.1", int(event.data)), 2)

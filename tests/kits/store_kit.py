@@ -47,9 +47,9 @@ class Record(Store, Index, Leases, Protocol):
     async def close(self) -> None: ...
 
 
-def opening(question: str = "REST or GraphQL?", **more: Any) -> SessionOpened:
+def opening(question: str = "REST or GraphQL?", **fields: Any) -> SessionOpened:
     """Return the first fact of a session."""
-    return SessionOpened(Charter(question, (Seat("one", ("script:one",)),), "council", 1, **more))
+    return SessionOpened(Charter(question, (Seat("one", ("script:one",)),), "council", 1, **fields))
 
 
 def move(text: str, seat: str = "one") -> MoveMade:
@@ -57,9 +57,9 @@ def move(text: str, seat: str = "one") -> MoveMade:
     return MoveMade("council/1-blind", seat, f"council/1-blind/{seat}#1", text, "script:one")
 
 
-async def open_session(store: Record, session: str, **more: Any) -> Lease:
+async def open_session(store: Record, session: str, **fields: Any) -> Lease:
     """Open a session and acquire its lease."""
-    await store.append(session, opening(**more))
+    await store.append(session, opening(**fields))
     lease, _ = await store.acquire(session, current_lease_holder())
     return lease
 
@@ -112,8 +112,8 @@ class StoreKit(ABC):
         await store.append("s1", opening())
         tasks = [asyncio.ensure_future(store.append("s1", NoteSaid(str(n)))) for n in range(50)]
         await asyncio.gather(*tasks)
-        said = [recorded.event.text for recorded in await store.read("s1", 1) if isinstance(recorded.event, NoteSaid)]
-        assert said == [str(n) for n in range(50)]
+        texts = [recorded.event.text for recorded in await store.read("s1", 1) if isinstance(recorded.event, NoteSaid)]
+        assert texts == [str(n) for n in range(50)]
 
     async def test_reading_continues_after_the_last_fact_that_was_read(self, store: Record) -> None:
         await store.append("s1", opening())
@@ -174,14 +174,14 @@ class StoreKit(ABC):
         for session in ("s1", "s2"):
             await store.append(session, opening())
         await asyncio.gather(*(store.append(f"s{n % 2 + 1}", NoteSaid(str(n))) for n in range(20)))
-        seen: list[tuple[int, Recorded]] = []
-        while page := await store.facts(seen[-1][0] if seen else 0, limit=7):
+        facts: list[tuple[int, Recorded]] = []
+        while page := await store.facts(facts[-1][0] if facts else 0, limit=7):
             assert len(page) <= 7
-            seen += page
-        offsets = [offset for offset, _ in seen]
+            facts += page
+        offsets = [offset for offset, _ in facts]
         assert offsets == sorted(set(offsets))
         for session in ("s1", "s2"):
-            assert [r for _, r in seen if r.session == session] == await store.read(session)
+            assert [r for _, r in facts if r.session == session] == await store.read(session)
 
     async def test_a_fact_of_an_unknown_kind_is_kept_unchanged(self, store: Record) -> None:
         lease = await open_session(store, "s1")
@@ -239,8 +239,8 @@ class StoreKit(ABC):
         assert secret not in str(await store.sessions())
         assert written[2].event == move("nothing here")
         assert written[0].event == move("it is [redacted:known-key]")
-        kept = f"a file with {secret}".encode()
-        assert await store.fetch(await store.keep(kept)) == kept
+        data = f"a file with {secret}".encode()
+        assert await store.fetch(await store.keep(data)) == data
         await store.close()
 
     # --- waiting -------------------------------------------------------------------------------
@@ -270,11 +270,11 @@ class StoreKit(ABC):
         await store.append("s1", opening())
 
         async def follow() -> list[int]:
-            seen: list[int] = []
-            while len(seen) < 101:
-                assert await store.changed("s1", len(seen), HANG)
-                seen += sequence_numbers(await store.read("s1", len(seen)))
-            return seen
+            facts: list[int] = []
+            while len(facts) < 101:
+                assert await store.changed("s1", len(facts), HANG)
+                facts += sequence_numbers(await store.read("s1", len(facts)))
+            return facts
 
         async def speak() -> None:
             for n in range(100):

@@ -20,10 +20,10 @@ from roundtable.core.values import Message, Reply, Request
 Said = list[str | Reply | Fault]
 
 
-def make_request(text: str = "Hello?", *, seat: str = "one", call: str = "kit/1-round/one#1", **more: Any) -> Request:
+def make_request(text: str = "Hello?", *, seat: str = "one", call: str = "kit/1-round/one#1", **fields: Any) -> Request:
     """Return a request as the engine makes it."""
     request = Request(call, seat, (Message("system", "You are brief."), Message("user", text)), max_tokens=200)
-    return msgspec.structs.replace(request, **more)
+    return msgspec.structs.replace(request, **fields)
 
 
 async def collect_events(voice: Voice, request: Request | None = None) -> Said:
@@ -31,9 +31,9 @@ async def collect_events(voice: Voice, request: Request | None = None) -> Said:
     return [item async for item in voice.speak(request or make_request())]
 
 
-def last_event(said: Said) -> Reply | Fault:
+def last_event(events: Said) -> Reply | Fault:
     """Return the Reply or Fault at the end."""
-    last = said[-1]
+    last = events[-1]
     assert not isinstance(last, str)
     return last
 
@@ -80,11 +80,11 @@ class VoiceKit(ABC):
 
     @pytest.mark.feature("S3.26", "S4.13", "S4.14")
     async def test_a_call_ends_with_exactly_one_reply(self, stage: Stage) -> None:
-        said = await collect_events(stage.talker())
-        reply = last_event(said)
+        events = await collect_events(stage.talker())
+        reply = last_event(events)
         assert isinstance(reply, Reply)
-        assert all(isinstance(item, str) for item in said[:-1])
-        assert "".join(cast(list[str], said[:-1])) == reply.text
+        assert all(isinstance(item, str) for item in events[:-1])
+        assert "".join(cast(list[str], events[:-1])) == reply.text
 
     async def test_nothing_follows_the_ending(self, stage: Stage) -> None:
         speech = stage.talker().speak(make_request())
@@ -124,10 +124,10 @@ class VoiceKit(ABC):
     async def test_concurrent_calls_are_all_answered(self, stage: Stage) -> None:
         voice = stage.talker()
         calls = [make_request(seat=f"s{n}", call=f"kit/1-round/s{n}#1") for n in range(stage.many)]
-        for said in await asyncio.gather(*(collect_events(voice, call) for call in calls)):
-            reply = last_event(said)
+        for events in await asyncio.gather(*(collect_events(voice, call) for call in calls)):
+            reply = last_event(events)
             assert isinstance(reply, Reply), reply
-            assert "".join(cast(list[str], said[:-1])) == reply.text
+            assert "".join(cast(list[str], events[:-1])) == reply.text
 
     async def test_closing_the_stream_stops_the_work(self, stage: Stage) -> None:
         speech = stage.slow().speak(make_request())
@@ -166,10 +166,10 @@ class VoiceKit(ABC):
         await _becomes_idle(stage)
 
     async def test_unusual_characters_in_the_prompt_are_accepted(self, stage: Stage) -> None:
-        said = await collect_events(
+        events = await collect_events(
             stage.talker(), make_request("half a character \udc80, a null \x00 and an end \u2028.")
         )
-        assert not isinstance(said[-1], str)
+        assert not isinstance(events[-1], str)
 
     async def test_closing_a_voice_twice_is_safe(self, stage: Stage) -> None:
         voice = stage.talker()

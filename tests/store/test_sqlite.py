@@ -78,9 +78,9 @@ async def neighbour(path: Path, *words: str) -> AsyncGenerator[Neighbour]:
             await asyncio.wait_for(process.wait(), HANG)
 
 
-def run_query(path: Path, sql: str, *given: object) -> list[Any]:
+def run_query(path: Path, sql: str, *values: object) -> list[Any]:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        return db.execute(sql, given).fetchall()
+        return db.execute(sql, values).fetchall()
 
 
 def read_disk(path: Path) -> bytes:
@@ -98,9 +98,9 @@ def damage(path: Path) -> None:
 
 async def test_concurrent_processes_write_without_gaps(store: SqliteStore, path: Path) -> None:
     await store.append("s1", opening())
-    async with neighbour(path, "note", "s1", "300") as one, neighbour(path, "note", "s1", "300") as two:
+    async with neighbour(path, "note", "s1", "300") as one, neighbour(path, "note", "s1", "300") as other:
         here = await asyncio.gather(*(store.append("s1", NoteSaid(f"here {n}")) for n in range(300)))
-        there = [(await process.read_line())[1] for process in (one, two)]
+        there = [(await process.read_line())[1] for process in (one, other)]
     assert sorted([1, *sequence_numbers(here), *there[0], *there[1]]) == list(range(1, 902))
     assert sequence_numbers(await store.read("s1")) == list(range(1, 902))
     assert run_query(path, "SELECT last_seq FROM listed") == [(901,)]
@@ -152,17 +152,17 @@ async def test_a_process_that_lost_its_lease_cannot_write(path: Path) -> None:
 async def test_a_killed_process_loses_no_confirmed_fact(path: Path) -> None:
     async with await SqliteStore.open(path) as store:
         await store.append("s1", opening())
-    told = 0
+    confirmed = 0
     for _ in range(2):
         async with neighbour(path, "flood", "s1") as process:
             for _ in range(400):
-                told = max(told, (await process.read_line())[1])
+                confirmed = max(confirmed, (await process.read_line())[1])
             await process.kill()
     assert run_query(path, "PRAGMA integrity_check") == [("ok",)]
     async with await SqliteStore.open(path) as store:
         records = await store.read("s1")
         assert sequence_numbers(records) == list(range(1, len(records) + 1))
-        assert len(records) >= told > 400
+        assert len(records) >= confirmed > 400
         lease, _ = await store.acquire("s1", current_lease_holder())
         assert (await store.append("s1", move("resumed"), lease)).seq == len(records) + 1
 

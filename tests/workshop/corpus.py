@@ -17,21 +17,21 @@ MAX_BYTES = 25_000
 
 @lru_cache
 def _by_suffix(roots: tuple[Path, ...]) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
+    paths: dict[str, list[Path]] = {}
     for root in roots:
         for folder, folders, names in os.walk(root):
             folders[:] = sorted(name for name in folders if name not in {"site-packages", "__pycache__"})
             for name in sorted(names):
-                found.setdefault(Path(name).suffix, []).append(Path(folder, name))
-    return found
+                paths.setdefault(Path(name).suffix, []).append(Path(folder, name))
+    return paths
 
 
 def source_files(suffix: str, most: int, roots: tuple[Path, ...] = LOCAL_ROOTS) -> Iterator[Path]:
     """Yield files of one kind: all fixtures, and up to `most` others at even distances."""
-    found = [path for path in _by_suffix(roots).get(suffix, []) if not path.name.endswith(".d.ts")]
-    ours = [path for path in found if FIXTURES in path.parents]
-    others = [path for path in found if FIXTURES not in path.parents]
-    yield from ours
+    paths = [path for path in _by_suffix(roots).get(suffix, []) if not path.name.endswith(".d.ts")]
+    own_paths = [path for path in paths if FIXTURES in path.parents]
+    others = [path for path in paths if FIXTURES not in path.parents]
+    yield from own_paths
     for path in others[:: max(1, len(others) // most)][:most]:
         if path.is_file() and path.stat().st_size < MAX_BYTES:
             yield path

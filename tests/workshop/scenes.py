@@ -111,17 +111,17 @@ class Stage:
 
 def take_snapshot(folder: Path) -> dict[str, Any]:
     """Return every file and folder with mode and bytes, and the refs, index and status of git."""
-    found: dict[str, Any] = {}
+    snapshot: dict[str, Any] = {}
     for path in sorted(folder.rglob("*")):
         if ".git" not in path.relative_to(folder).parts:
             mode = stat.S_IMODE(path.lstat().st_mode)
-            found[str(path.relative_to(folder))] = (mode, path.read_bytes() if path.is_file() else None)
+            snapshot[str(path.relative_to(folder))] = (mode, path.read_bytes() if path.is_file() else None)
     if (folder / ".git").exists():
-        asked: Sequence[Sequence[str]] = (
+        commands: Sequence[Sequence[str]] = (
             ("for-each-ref",), ("symbolic-ref", "HEAD"), ("ls-files", "-s"), ("status", "--porcelain=v1", "-uall"),
         )  # fmt: skip
-        found["git"] = [git(folder, *args) for args in asked]
-    return found
+        snapshot["git"] = [git(folder, *args) for args in commands]
+    return snapshot
 
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -158,10 +158,10 @@ def act_before_git(command: str, act: Callable[[], object]) -> Generator[None]:
         assert not armed, f"git {command} was never called"
 
 
-def run_with_failing_disk(step: int, work: Callable[[], object], *, for_good: bool = False) -> tuple[bool, str]:
+def run_with_failing_disk(step: int, work: Callable[[], object], *, stays_full: bool = False) -> tuple[bool, str]:
     """Run `work` in a process whose n-th write fails; return whether one failed, and the name of the raised exception.
 
-    With `for_good`, every later write fails too.
+    With `stays_full`, every later write fails too.
     """
     read, write = os.pipe()
     child = os.fork()
@@ -172,7 +172,7 @@ def run_with_failing_disk(step: int, work: Callable[[], object], *, for_good: bo
             nonlocal count
             if _is_step(event, args):
                 count += 1
-                if count == step or (for_good and count > step):
+                if count == step or (stays_full and count > step):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         raised = ""
@@ -184,10 +184,10 @@ def run_with_failing_disk(step: int, work: Callable[[], object], *, for_good: bo
         os.write(write, f"{count >= step:d}{raised}".encode())
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as told:
-        said = told.read()
+    with os.fdopen(read) as file:
+        report = file.read()
     os.waitpid(child, 0)
-    return said[0] == "1", said[1:]
+    return report[0] == "1", report[1:]
 
 
 def run_until_killed(step: int, work: Callable[[], object]) -> bool:

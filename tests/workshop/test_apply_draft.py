@@ -344,7 +344,7 @@ def test_the_result_reported_on_a_full_disk_is_the_final_one(in_memory: Path, be
     for step in count(1):
         stage.reset()
         failed, error = run_with_failing_disk(
-            step, lambda: apply_draft_edits(work, journals, files, commit=commit_message()), for_good=True
+            step, lambda: apply_draft_edits(work, journals, files, commit=commit_message()), stays_full=True
         )
         if not failed:
             break
@@ -408,12 +408,12 @@ def test_an_unreadable_journal_is_reported_and_blocks_nothing(tmp_path: Path) ->
     work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
     for step in range(1, 60):
         assert run_until_killed(step, lambda: apply_draft_edits(work, journals, draft_every_change(work)))
-        if found := list(journals.glob("*/open/*/journal.json")):
-            found[0].write_text("{")
+        if journal_files := list(journals.glob("*/open/*/journal.json")):
+            journal_files[0].write_text("{")
             break
     before = take_snapshot(work)
-    (said,) = recover_open_journals(work, journals)
-    assert "cannot be recovered yet" in said.summary
+    (recovered,) = recover_open_journals(work, journals)
+    assert "cannot be recovered yet" in recovered.summary
     assert take_snapshot(work) == before
 
 

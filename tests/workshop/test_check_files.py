@@ -22,8 +22,10 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def change_file(path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", was: str = "") -> DraftFile:
-    return DraftFile(path, before, after, was)
+def change_file(
+    path: str, before: bytes | None = b"a\n", after: bytes | None = b"b\n", old_path: str = ""
+) -> DraftFile:
+    return DraftFile(path, before, after, old_path)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ def change_file(path: str, before: bytes | None = b"a\n", after: bytes | None = 
         (("sh", "check.sh"), change_file("check.sh")),
         (("sh", "-e", "./check.sh", "fast"), change_file("check.sh")),
         (("./check.sh",), change_file("check.sh", after=None)),
-        (("./check.sh",), change_file("other.sh", was="check.sh")),
+        (("./check.sh",), change_file("other.sh", old_path="check.sh")),
         (("/usr/bin/python3.11", "ci/run.py"), change_file("ci/run.py")),
         (("bash", "-c", "cd . ;sh check.sh || python3 ci/run.py"), change_file("ci/run.py")),
         (("bash", "-c", "it's broken"), None),
@@ -40,7 +42,7 @@ def change_file(path: str, before: bytes | None = b"a\n", after: bytes | None = 
         (("npm", "test"), change_file("package.json", after=b"{not json")),
         (("npm", "test"), change_file("package.json", PACKAGE, b'{"name": "shop"}')),
         (("npm", "test"), change_file("package.json", PACKAGE, b'{"name": "shop", "version": "2"}')),
-        (("npm", "test"), change_file("old.json", PACKAGE, PACKAGE, was="package.json")),
+        (("npm", "test"), change_file("old.json", PACKAGE, PACKAGE, old_path="package.json")),
         (("make", "test"), change_file("GNUmakefile", before=None)),
         (("make", "-C", "web"), change_file("web/makefile", before=None)),
     ],
@@ -71,8 +73,8 @@ def test_new_files_and_mere_arguments_are_no_check_files(
 
 
 def test_only_the_scripts_of_a_package_are_restored() -> None:
-    both = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
-    put_back = restore_check_file(change_file("package.json", PACKAGE, both))
+    package_json = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
+    put_back = restore_check_file(change_file("package.json", PACKAGE, package_json))
     assert put_back is not None
     text = '{\n  "scripts": {\n    "test": "sh check.sh"\n  },\n  "name": "shop",\n  "license": "é"\n}\n'
     assert put_back.after == text.encode()
@@ -85,4 +87,4 @@ def test_only_the_scripts_of_a_package_are_restored() -> None:
 
 def test_a_check_file_has_a_description() -> None:
     assert check_part_of_file(change_file("web/package.json")) == "the scripts of web/package.json"
-    assert check_part_of_file(change_file("other.sh", was="check.sh")) == "check.sh"
+    assert check_part_of_file(change_file("other.sh", old_path="check.sh")) == "check.sh"

@@ -203,9 +203,9 @@ def test_a_deliberately_complex_dockerfile_is_scanned_quickly(part: str, start: 
     ],
 )
 def test_access_to_the_machine_is_refused_in_a_dockerfile(line: str, kind: ContainerRisk) -> None:
-    (found,) = scan_project_container_files({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
-    assert (found.path, found.line, found.kind) == ("deploy/app.Dockerfile", 2, kind)
-    assert found.sentence.endswith(".")
+    (findings,) = scan_project_container_files({"deploy/app.Dockerfile": f"FROM debian\n{line}\n"})
+    assert (findings.path, findings.line, findings.kind) == ("deploy/app.Dockerfile", 2, kind)
+    assert findings.sentence.endswith(".")
 
 
 def test_a_custom_dockerfile_syntax_is_refused() -> None:
@@ -260,16 +260,16 @@ def test_a_custom_dockerfile_syntax_is_refused() -> None:
     ],
 )
 def test_access_to_the_machine_is_refused_in_a_compose_file(lines: str, kind: ContainerRisk) -> None:
-    found = kinds("compose.yaml", f"services:\n  web:\n    image: debian\n    {lines}\n")
-    assert kind in found
-    assert found <= {kind, ContainerRisk.UNREADABLE, ContainerRisk.HOST_MOUNT}
+    findings = kinds("compose.yaml", f"services:\n  web:\n    image: debian\n    {lines}\n")
+    assert kind in findings
+    assert findings <= {kind, ContainerRisk.UNREADABLE, ContainerRisk.HOST_MOUNT}
 
 
 @pytest.mark.feature("S0.64")
 def test_the_socket_of_the_engine_is_never_shared() -> None:
     text = "services:\n  web:\n    image: a\n    volumes:\n      - /var/run/docker.sock:/var/run/docker.sock\n"
-    found = scan_project_container_files({"docker-compose.override.yml": text})
-    assert {(finding.line, finding.kind) for finding in found} == {
+    findings = scan_project_container_files({"docker-compose.override.yml": text})
+    assert {(finding.line, finding.kind) for finding in findings} == {
         (5, ContainerRisk.ENGINE_SOCKET),
         (5, ContainerRisk.HOST_MOUNT),
     }

@@ -57,16 +57,16 @@ SCENES: dict[str, tuple[Callable[[Path], Path], Act]] = {
 }
 
 
-def _is_same_except_commits(seen_now: dict[str, Any], wanted: dict[str, Any]) -> bool:
+def _is_same_except_commits(current: dict[str, Any], expected: dict[str, Any]) -> bool:
     """Whether two snapshots are equal except for commit ids, which depend on the time."""
-    return _without_commit_ids(seen_now) == _without_commit_ids(wanted)
+    return _without_commit_ids(current) == _without_commit_ids(expected)
 
 
-def _without_commit_ids(found: dict[str, Any]) -> dict[str, Any]:
-    if "git" not in found:
-        return found
-    refs, *others = found["git"]
-    return {**found, "git": [[line.split()[1:] for line in refs.splitlines()], *others]}
+def _without_commit_ids(snapshot: dict[str, Any]) -> dict[str, Any]:
+    if "git" not in snapshot:
+        return snapshot
+    refs, *others = snapshot["git"]
+    return {**snapshot, "git": [[line.split()[1:] for line in refs.splitlines()], *others]}
 
 
 @pytest.mark.parametrize("scene", sample(list(SCENES), 2))
@@ -124,9 +124,9 @@ def _is_left_half_done(stage: Stage, act: Act, step: int) -> bool:
     """Whether a kill at this step leaves one file changed and another unchanged; then reset the stage."""
     stage.reset()
     assert run_until_killed(step, lambda: act(stage.workspace, stage.journals))
-    gone, come = not (stage.workspace / "src/old.py").exists(), (stage.workspace / "lib/here.py").exists()
+    is_removed, is_created = not (stage.workspace / "src/old.py").exists(), (stage.workspace / "lib/here.py").exists()
     stage.reset()
-    return gone and not come
+    return is_removed and not is_created
 
 
 @pytest.mark.parametrize("scene", sample(["with a commit", "without git", "on a branch"], 2))

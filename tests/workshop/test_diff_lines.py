@@ -14,14 +14,14 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"f", b"g"]), ma
 def test_replacing_the_old_lines_of_a_diff_by_the_new_ones_yields_the_new_text(
     old: list[bytes], new: list[bytes]
 ) -> None:
-    made: list[bytes] = []
-    at = to = 0
+    rebuilt: list[bytes] = []
+    old_end = new_end = 0
     for run in diff_edited_lines(old, new):
-        assert old[at : run.old[0]] == new[to : run.new[0]]
-        made += (*old[at : run.old[0]], *new[slice(*run.new)])
+        assert old[old_end : run.old[0]] == new[new_end : run.new[0]]
+        rebuilt += (*old[old_end : run.old[0]], *new[slice(*run.new)])
         assert old[slice(*run.old)] != new[slice(*run.new)]
-        at, to = run.old[1], run.new[1]
-    assert [*made, *old[at:]] == new
+        old_end, new_end = run.old[1], run.new[1]
+    assert [*rebuilt, *old[old_end:]] == new
 
 
 def test_lines_that_are_unique_in_both_texts_separate_changes() -> None:

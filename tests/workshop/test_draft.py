@@ -55,13 +55,13 @@ def draft(
 
 def files_after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
     """Return the files after these operations, none of which may be refused."""
-    done = draft(root, *operations)
-    assert not done.refused
-    return {file.path: file.after for file in done.files}
+    drafted = draft(root, *operations)
+    assert not drafted.refused
+    return {file.path: file.after for file in drafted.files}
 
 
-def kinds(done: DraftResult) -> list[RefusalKind]:
-    return [refusal.kind for refusal in done.refused]
+def kinds(drafted: DraftResult) -> list[RefusalKind]:
+    return [refusal.kind for refusal in drafted.refused]
 
 
 def edit(path: str, search: str, replace: str, line: int = 0) -> EditFile:
@@ -70,7 +70,7 @@ def edit(path: str, search: str, replace: str, line: int = 0) -> EditFile:
 
 def test_every_operation_yields_files_before_and_after_and_writes_nothing(shop: Path) -> None:
     (shop / "run.sh").chmod(0o755)
-    done = draft(
+    drafted = draft(
         shop,
         CreateFile("new/b.py", "b\n"),
         ReplaceFile("a.py", "1\n", asked_by="C3"),
@@ -78,8 +78,8 @@ def test_every_operation_yields_files_before_and_after_and_writes_nothing(shop: 
         DeleteFile("twice.py"),
         EditFile("run.sh", (), executable=False),
     )
-    assert done.refused == ()
-    files = {file.path: file for file in done.files}
+    assert drafted.refused == ()
+    files = {file.path: file for file in drafted.files}
     assert files["new/b.py"] == DraftFile("new/b.py", None, b"b\n", asked_by="D-1")
     assert files["a.py"] == DraftFile("a.py", b"one\ntwo\nthree\n", b"1\n", asked_by="C3")
     assert (files["flat.py"].was, files["flat.py"].before) == ("deep.py", files["flat.py"].after)
@@ -112,8 +112,8 @@ def test_a_name_that_another_file_takes_over_is_a_change_of_both_files(shop: Pat
 
 
 def test_an_operation_without_effect_adds_no_file_to_the_draft(shop: Path) -> None:
-    done = draft(shop, ReplaceFile("a.py", "one\ntwo\nthree\n"), CreateFile("b.py", ""), DeleteFile("b.py"))
-    assert done == DraftResult(())
+    drafted = draft(shop, ReplaceFile("a.py", "one\ntwo\nthree\n"), CreateFile("b.py", ""), DeleteFile("b.py"))
+    assert drafted == DraftResult(())
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_an_operation_without_effect_adds_no_file_to_the_draft(shop: Path) -> No
 def test_an_operation_that_cannot_be_applied_is_refused_by_kind(
     shop: Path, operation: Operation, kind: RefusalKind
 ) -> None:
-    done = draft(shop, operation, edit("twice.py", "y = 2\n", "y = 3\n"))
-    assert kinds(done) == [kind]
-    assert done.refused[0].sentence.endswith((".", "…."))
-    assert [file.path for file in done.files] == ["twice.py"]
+    drafted = draft(shop, operation, edit("twice.py", "y = 2\n", "y = 3\n"))
+    assert kinds(drafted) == [kind]
+    assert drafted.refused[0].sentence.endswith((".", "…."))
+    assert [file.path for file in drafted.files] == ["twice.py"]
 
 
 def test_edits_of_one_base_can_be_combined(shop: Path) -> None:
@@ -163,26 +163,26 @@ def test_edits_of_one_base_can_be_combined(shop: Path) -> None:
 
 def test_a_file_written_twice_is_accepted_only_if_both_versions_are_equal(shop: Path) -> None:
     assert files_after(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "1\n")) == {"a.py": b"1\n"}
-    done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "2\n"))
-    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
-    done = draft(shop, DeleteFile("a.py"), ReplaceFile("a.py", "2\n"))
-    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+    drafted = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("a.py", "2\n"))
+    assert (kinds(drafted), drafted.files) == ([K.CONTRADICTION], ())
+    drafted = draft(shop, DeleteFile("a.py"), ReplaceFile("a.py", "2\n"))
+    assert (kinds(drafted), drafted.files) == ([K.CONTRADICTION], ())
 
 
 def test_a_function_written_twice_is_accepted_only_if_both_versions_are_equal(shop: Path) -> None:
     first, second = (f"def f(self):\n    return {number}\n" for number in (3, 4))
-    once = files_after(shop, PutSymbol("deep.py", "A.f", first))
-    assert files_after(shop, *(PutSymbol("deep.py", "A.f", first, asked_by=by) for by in ("C1", "C2"))) == once
-    done = draft(shop, PutSymbol("deep.py", "A.f", first), PutSymbol("deep.py", "A.f", second))
-    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+    files = files_after(shop, PutSymbol("deep.py", "A.f", first))
+    assert files_after(shop, *(PutSymbol("deep.py", "A.f", first, asked_by=by) for by in ("C1", "C2"))) == files
+    drafted = draft(shop, PutSymbol("deep.py", "A.f", first), PutSymbol("deep.py", "A.f", second))
+    assert (kinds(drafted), drafted.files) == ([K.CONTRADICTION], ())
 
 
 def test_two_partial_files_with_different_versions_of_a_function_are_refused(tmp_path: Path) -> None:
     shop = repository(
         tmp_path / "sums", {"m.py": "import os\n\n\ndef a():\n    return 1\n\n\ndef b():\n    return 2\n"}
     )
-    done = draft(shop, *(ReplaceFile("m.py", f"def a():\n    return {number}\n") for number in (3, 4)))
-    assert (kinds(done), done.files) == ([K.CONTRADICTION], ())
+    drafted = draft(shop, *(ReplaceFile("m.py", f"def a():\n    return {number}\n") for number in (3, 4)))
+    assert (kinds(drafted), drafted.files) == ([K.CONTRADICTION], ())
 
 
 def test_a_line_number_selects_one_of_several_equal_lines(shop: Path) -> None:
@@ -211,8 +211,8 @@ def test_near_matches_keep_the_style_of_the_file(
     tmp_path: Path, before: str, search: str, replace: str, becomes: str
 ) -> None:
     (tmp_path / "a.txt").write_bytes(before.encode())
-    done = draft(tmp_path, edit("a.txt", search, replace))
-    assert [file.after for file in done.files] == [becomes.encode()]
+    drafted = draft(tmp_path, edit("a.txt", search, replace))
+    assert [file.after for file in drafted.files] == [becomes.encode()]
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_near_matches_keep_the_style_of_the_file(
 )
 def test_other_fuzzy_matches_are_refused(tmp_path: Path, before: str, search: str) -> None:
     (tmp_path / "a.txt").write_text(before)
-    done = draft(tmp_path, edit("a.txt", search, "c\n"))
-    assert (done.files, len(done.refused)) == ((), 1)
+    drafted = draft(tmp_path, edit("a.txt", search, "c\n"))
+    assert (drafted.files, len(drafted.refused)) == ((), 1)
 
 
 @pytest.mark.parametrize(
@@ -247,14 +247,14 @@ def test_a_rewritten_file_keeps_its_line_endings_and_byte_order_mark(tmp_path: P
 
 
 def test_a_replaced_function_leaves_the_rest_of_its_file_unchanged(shop: Path) -> None:
-    made = files_after(shop, PutSymbol("deep.py", "A.f", "def f(self):\n    return 3\n"))
-    assert made == {"deep.py": (shop / "deep.py").read_bytes().replace(b"return 1", b"return 3")}
+    files = files_after(shop, PutSymbol("deep.py", "A.f", "def f(self):\n    return 3\n"))
+    assert files == {"deep.py": (shop / "deep.py").read_bytes().replace(b"return 1", b"return 3")}
 
 
 def test_files_outside_the_scope_are_refused_and_ignored_files_in_it_are_accepted(shop: Path) -> None:
-    done = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("out/b.py", "b\n"), scope=("out/b.py",))
-    assert kinds(done) == [K.OUT_OF_SCOPE]
-    assert [file.path for file in done.files] == ["out/b.py"]
+    drafted = draft(shop, ReplaceFile("a.py", "1\n"), ReplaceFile("out/b.py", "b\n"), scope=("out/b.py",))
+    assert kinds(drafted) == [K.OUT_OF_SCOPE]
+    assert [file.path for file in drafted.files] == ["out/b.py"]
     assert kinds(draft(shop, RenameFile("a.py", "b.py"), scope=("a.py",))) == [K.OUT_OF_SCOPE]
 
 
@@ -274,8 +274,8 @@ def test_an_earlier_draft_of_a_file_changed_since_is_stale(shop: Path) -> None:
     first = draft(shop, edit("a.py", "one\n", "1\n"), CreateFile("n.py", "n\n")).files
     assert draft(shop, over=first).files == first
     write(shop, {"a.py": "changed\n"})
-    done = draft(shop, over=first)
-    assert (kinds(done), [file.path for file in done.files]) == ([K.STALE], ["n.py"])
+    drafted = draft(shop, over=first)
+    assert (kinds(drafted), [file.path for file in drafted.files]) == ([K.STALE], ["n.py"])
 
 
 def test_an_existing_secret_is_not_a_new_leak(shop: Path) -> None:
@@ -301,28 +301,28 @@ def test_a_diff_of_git_is_applied_byte_for_byte(before: str, becomes: str) -> No
         for name, text in (("a", before), ("b", becomes)):
             (folder / name).mkdir()
             (folder / name / "f.txt").write_bytes(text.encode())
-        said = subprocess.run(
+        diff = subprocess.run(
             ["git", "diff", "--no-index", "--no-renames", "a/f.txt", "b/f.txt"],
             cwd=folder,
             capture_output=True,
             check=False,
         ).stdout.decode()
-        said = said.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
-        if not said:
+        diff = diff.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
+        if not diff:
             return
-        done = apply_changeset_in_memory(parse_file_changes(said), folder / "a", Redactor().finds)
-        assert done.refused == ()
-        assert [file.after for file in done.files] == [becomes.encode()]
+        drafted = apply_changeset_in_memory(parse_file_changes(diff), folder / "a", Redactor().finds)
+        assert drafted.refused == ()
+        assert [file.after for file in drafted.files] == [becomes.encode()]
 
 
 @pytest.mark.parametrize("folder", ["hooks", "./hooks/", "tools/../hooks"])
 def test_files_in_the_hooks_folder_of_git_are_refused(shop: Path, folder: str) -> None:
     git(shop, "config", "core.hooksPath", folder)
-    done = draft(
+    drafted = draft(
         shop, CreateFile("hooks/pre-commit", "#!/bin/sh\n", executable=True), CreateFile("hooks.md", "of hooks\n")
     )
-    assert kinds(done) == [K.REPOSITORY]
-    assert [file.path for file in done.files] == ["hooks.md"]
+    assert kinds(drafted) == [K.REPOSITORY]
+    assert [file.path for file in drafted.files] == ["hooks.md"]
     assert kinds(draft(shop, CreateFile("HOOKS/pre-push", "x\n"))) == [K.REPOSITORY]
 
 
@@ -336,9 +336,9 @@ def test_the_hooks_folder_is_found_from_a_folder_inside_the_repository(shop: Pat
 def test_a_folder_that_git_would_treat_as_a_repository_is_refused(shop: Path) -> None:
     parts = (CreateFile("doc/HEAD", "ref: refs/heads/main\n"), CreateFile("doc/config", "[core]\n"))
     whole = (*parts, CreateFile("doc/objects/a", "x\n"), CreateFile("doc/refs/a", "x\n"), CreateFile("doc.md", "x\n"))
-    done = draft(shop, *whole)
-    assert kinds(done) == [K.REPOSITORY] * 4
-    assert [file.path for file in done.files] == ["doc.md"]
+    drafted = draft(shop, *whole)
+    assert kinds(drafted) == [K.REPOSITORY] * 4
+    assert [file.path for file in drafted.files] == ["doc.md"]
     assert kinds(draft(shop, *parts)) == []
     assert kinds(draft(shop, parts[0], CreateFile("doc/commondir", "../.git\n"))) == [K.REPOSITORY] * 2
 

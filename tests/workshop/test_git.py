@@ -28,8 +28,8 @@ def work(tmp_path: Path) -> Path:
 
 
 def _modified_files(folder: Path) -> tuple[str, ...]:
-    with open_git(folder) as asked:
-        return asked.modified_files()
+    with open_git(folder) as reader:
+        return reader.modified_files()
 
 
 def test_a_touched_but_unchanged_file_is_not_uncommitted(work: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     git(work, "checkout", "a.py")
     assert (work / "a.py").read_bytes() == b"a\r\n"
     assert git(work, "status", "--porcelain") == ""
-    (said,) = describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py", "the decision"))
-    assert said.startswith("Git converts these files on commit")
-    assert said.endswith(": a.py.")
+    (sentence,) = describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py", "the decision"))
+    assert sentence.startswith("Git converts these files on commit")
+    assert sentence.endswith(": a.py.")
     outcome = apply_draft_edits(
         work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=commit_message()
     )
@@ -101,8 +101,8 @@ def test_a_repository_that_replaces_a_file_is_not_read(work: Path, tmp_path: Pat
     inner = repository(work / "b.py", {"run.sh": f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
     (inner / "run.sh").chmod(0o755)
     git(inner, "config", "diff.external", str(inner / "run.sh"))
-    with open_git(work) as asked:
-        assert "deleted file mode 100644" in asked.diff_uncommitted().diff
+    with open_git(work) as reader:
+        assert "deleted file mode 100644" in reader.diff_uncommitted().diff
     assert not (tmp_path / "ran").exists()
 
 
@@ -110,9 +110,9 @@ def test_the_newest_commits_are_listed_in_full_whatever_the_users_git_settings(t
     work = repository(tmp_path / "work", {"a.py": "a\n"}, "Grüße")
     git(work, "config", "i18n.logOutputEncoding", "ISO-8859-1")
     git(work, "config", "log.showRoot", "false")
-    with open_git(work) as asked:
-        (first,) = asked.recent_commits()
-        assert asked.recent_commit_lines("HEAD") == [first.line]
+    with open_git(work) as reader:
+        (first,) = reader.recent_commits()
+        assert reader.recent_commit_lines("HEAD") == [first.line]
     assert first.line.endswith(" Grüße")
     assert first.files == ("a.py",)
 

@@ -58,10 +58,10 @@ def home_without_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def list_files(folder: Path) -> dict[str, tuple[str, int]]:
     """Return every file of a folder except those of git, with its permissions."""
-    found = [
+    paths = [
         path for path in sorted(folder.rglob("*")) if path.is_file() and ".git" not in path.relative_to(folder).parts
     ]
-    return {str(path.relative_to(folder)): (path.read_text(), path.stat().st_mode & 0o777) for path in found}
+    return {str(path.relative_to(folder)): (path.read_text(), path.stat().st_mode & 0o777) for path in paths}
 
 
 def test_a_folder_gets_exactly_the_files_of_the_last_version(tmp_path: Path) -> None:

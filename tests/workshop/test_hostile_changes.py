@@ -119,30 +119,30 @@ def surroundings(tmp_path: Path) -> Path:
 
 def take_snapshot(folder: Path) -> dict[str, object]:
     """Return everything below a folder: kind, mode, bytes and link target. Git may refresh its own index."""
-    found: dict[str, object] = {}
+    snapshot: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if name.startswith(("shop/.git/", "journals")):
             continue
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            found[name] = os.readlink(path)
+            snapshot[name] = os.readlink(path)
         else:
-            found[name] = (mode, path.read_bytes() if stat.S_ISREG(mode) else b"")
-    return found
+            snapshot[name] = (mode, path.read_bytes() if stat.S_ISREG(mode) else b"")
+    return snapshot
 
 
-def apply_harmless_rest(surroundings: Path, done: DraftResult) -> None:
+def apply_harmless_rest(surroundings: Path, drafted: DraftResult) -> None:
     """Write the rest of a draft, which is `harmless.py` alone, and check that nothing else changed."""
     hooks = sorted((surroundings / "shop/.git/hooks").iterdir())
     before = take_snapshot(surroundings)
-    assert [file.path for file in done.files] == ["harmless.py"]
-    receipt = apply_draft_edits(surroundings / "shop", surroundings / "journals", done.files)
+    assert [file.path for file in drafted.files] == ["harmless.py"]
+    receipt = apply_draft_edits(surroundings / "shop", surroundings / "journals", drafted.files)
     assert isinstance(receipt, ChangeApplied)
-    now = take_snapshot(surroundings)
-    assert now.pop("shop/harmless.py")
-    now.pop("journals", None)
-    assert now == before
+    current = take_snapshot(surroundings)
+    assert current.pop("shop/harmless.py")
+    current.pop("journals", None)
+    assert current == before
     assert sorted((surroundings / "shop/.git/hooks").iterdir()) == hooks
     assert git(surroundings / "shop", "config", "--local", "--list").count("hookspath") == 0
 
@@ -150,11 +150,11 @@ def apply_harmless_rest(surroundings: Path, done: DraftResult) -> None:
 def draft_attack(surroundings: Path, *operations: Operation) -> DraftResult:
     """Compute a draft of hostile operations and one harmless one; computing it writes nothing."""
     before = take_snapshot(surroundings)
-    done = apply_changeset_in_memory(
+    drafted = apply_changeset_in_memory(
         Changeset((*operations, CreateFile("harmless.py", "x = 1\n"))), surroundings / "shop", Redactor().finds
     )
     assert take_snapshot(surroundings) == before
-    return done
+    return drafted
 
 
 @pytest.mark.feature("S4.104")
@@ -165,10 +165,10 @@ def test_hostile_paths_are_refused_with_their_reason_in_every_operation(surround
         (ReplaceFile(name, "evil\n"), CreateFile(name, "evil\n"), RenameFile("b.py", name), DeleteFile(name))
         for name in paths
     )
-    done = draft_attack(surroundings, *(operation for operations in evil for operation in operations))
-    assert [(refusal.path, refusal.kind) for refusal in done.refused] == [(path[:80], kind) for path in paths]
-    assert all(refusal.sentence.endswith(".") for refusal in done.refused)
-    apply_harmless_rest(surroundings, done)
+    drafted = draft_attack(surroundings, *(operation for operations in evil for operation in operations))
+    assert [(refusal.path, refusal.kind) for refusal in drafted.refused] == [(path[:80], kind) for path in paths]
+    assert all(refusal.sentence.endswith(".") for refusal in drafted.refused)
+    apply_harmless_rest(surroundings, drafted)
 
 
 STALE = compute_digest(b"as it was\n")
@@ -198,29 +198,29 @@ WISHES: dict[str, tuple[RefusalKind, tuple[Operation, ...]]] = {
 @pytest.mark.parametrize("name", WISHES)
 def test_a_hostile_operation_is_refused_with_its_reason(surroundings: Path, name: str) -> None:
     kind, operations = WISHES[name]
-    done = draft_attack(surroundings, *operations)
-    assert [refusal.kind for refusal in done.refused] == [kind]
-    apply_harmless_rest(surroundings, done)
+    drafted = draft_attack(surroundings, *operations)
+    assert [refusal.kind for refusal in drafted.refused] == [kind]
+    apply_harmless_rest(surroundings, drafted)
 
 
 def test_colliding_names_and_files_used_as_folders_within_one_changeset_are_refused(surroundings: Path) -> None:
-    done = draft_attack(
+    drafted = draft_attack(
         surroundings,
         CreateFile("n.py", "1\n"),
         CreateFile("N.py", "2\n"),
         CreateFile("f", "1\n"),
         CreateFile("f/g.py", "2\n"),
     )
-    assert [refusal.kind for refusal in done.refused] == [K.CASE, K.CONTRADICTION]
-    assert [file.path for file in done.files] == ["f", "harmless.py", "n.py"]
+    assert [refusal.kind for refusal in drafted.refused] == [K.CASE, K.CONTRADICTION]
+    assert [file.path for file in drafted.files] == ["f", "harmless.py", "n.py"]
 
 
 def test_more_files_than_a_change_may_touch_are_refused(surroundings: Path) -> None:
-    done = draft_attack(
+    drafted = draft_attack(
         surroundings, *(CreateFile(f"many/{number}.py", "x\n") for number in range(MAX_CHANGED_FILES + 1))
     )
-    assert {refusal.kind for refusal in done.refused} == {K.TOO_MANY}
-    assert len(done.files) == MAX_CHANGED_FILES
+    assert {refusal.kind for refusal in drafted.refused} == {K.TOO_MANY}
+    assert len(drafted.files) == MAX_CHANGED_FILES
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(
     surroundings: Path, reply: str, kind: RefusalKind
 ) -> None:
     before = take_snapshot(surroundings)
-    done = apply_changeset_in_memory(parse_file_changes(reply), surroundings / "shop", Redactor().finds)
-    assert (done.files, [refusal.kind for refusal in done.refused]) == ((), [kind])
+    drafted = apply_changeset_in_memory(parse_file_changes(reply), surroundings / "shop", Redactor().finds)
+    assert (drafted.files, [refusal.kind for refusal in drafted.refused]) == ((), [kind])
     assert take_snapshot(surroundings) == before
 
 
@@ -283,6 +283,6 @@ def test_a_draft_is_not_written_through_a_trap_set_after_it_was_made(surrounding
     refused = apply_draft_edits(surroundings / "shop", surroundings / "journals", (DraftFile(path, None, b"evil\n"),))
     assert isinstance(refused, tuple)
     assert len(refused) == 1
-    now = take_snapshot(surroundings)
-    now.pop("journals", None)
-    assert now == before
+    current = take_snapshot(surroundings)
+    current.pop("journals", None)
+    assert current == before

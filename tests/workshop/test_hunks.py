@@ -107,9 +107,11 @@ BYTES = st.one_of(
 def draft_files(draw: st.DrawFn) -> DraftFile:
     """Generate any file before and after a change."""
     before, after = draw(BYTES), draw(BYTES)
-    was = "e" if before is not None and after is not None and draw(st.booleans()) else ""
+    old_path = "e" if before is not None and after is not None and draw(st.booleans()) else ""
     executable, was_executable = draw(st.booleans()), draw(st.booleans())
-    return DraftFile("f", before, after, was, executable and after is not None, was_executable and before is not None)
+    return DraftFile(
+        "f", before, after, old_path, executable and after is not None, was_executable and before is not None
+    )
 
 
 def is_unchanged(file: DraftFile) -> bool:
@@ -134,7 +136,7 @@ def test_approved_and_rejected_hunks_add_up_to_the_bytes_of_the_draft(file: Draf
     if rejected and len(rejected) < len(ids):
         assert all(changed.before == file.before for changed in (*part, *rest))
         sizes = [
-            sum(len(changed.after or b"") - len(changed.before or b"") for changed in left) for left in (part, rest)
+            sum(len(changed.after or b"") - len(changed.before or b"") for changed in files) for files in (part, rest)
         ]
         assert sum(sizes) == len(file.after or b"") - len(file.before or b"")
 

@@ -22,6 +22,6 @@ def test_a_user_without_a_login_name_is_named_by_the_user_id() -> None:
         os.write(write, current_user_name().encode())
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as told:
-        assert told.read() == str(UNKNOWN_USER_ID)
+    with os.fdopen(read) as file:
+        assert file.read() == str(UNKNOWN_USER_ID)
     os.waitpid(child, 0)

@@ -51,10 +51,10 @@ async def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContainerEn
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
-    found = await ContainerEngine.find("docker")
-    assert isinstance(found, ContainerEngine)
+    container_engine = await ContainerEngine.find("docker")
+    assert isinstance(container_engine, ContainerEngine)
     (tmp_path / "asked").unlink()
-    return found
+    return container_engine
 
 
 async def collect_output(engine: ContainerEngine, files: dict[str, str]) -> tuple[str, Exit | Output]:
@@ -131,8 +131,8 @@ async def test_every_service_has_limits_and_reaches_only_the_other_services(
 @pytest.mark.feature("S0.62", "S0.63")
 async def test_a_file_that_the_scan_refuses_never_reaches_the_engine(engine: ContainerEngine, tmp_path: Path) -> None:
     outside = COMPOSE.replace("image: base", "image: base\n    network_mode: bridge")
-    why = await explain_refusal(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
-    assert why.startswith("The project was not built. docker-compose.yml, line 7: ")
+    reason = await explain_refusal(engine, {"Dockerfile": DOCKERFILE, "docker-compose.yml": outside})
+    assert reason.startswith("The project was not built. docker-compose.yml, line 7: ")
     assert engine_commands(tmp_path) == []
 
 
@@ -162,7 +162,7 @@ COPY --from=-five /a /b
 
 
 async def test_every_base_image_of_a_build_must_be_present(engine: ContainerEngine, tmp_path: Path) -> None:
-    why = await explain_refusal(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
+    reason = await explain_refusal(engine, {"Dockerfile": MANY, "other/Dockerfile": "FROM never\n"})
     assert [command.rpartition(" ")[2] for command in engine_commands(tmp_path)] == [
         "docker/dockerfile:1",
         "one",
@@ -170,8 +170,8 @@ async def test_every_base_image_of_a_build_must_be_present(engine: ContainerEngi
         "three",
         "four",
     ]
-    assert "The image -five is missing on this machine" in why, "what is no name of an image is nowhere"
-    assert "docker pull" not in why
+    assert "The image -five is missing on this machine" in reason, "what is no name of an image is nowhere"
+    assert "docker pull" not in reason
 
 
 async def test_all_images_of_a_compose_file_must_be_present(engine: ContainerEngine, tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ async def test_a_service_is_checked_in_its_own_container_whatever_its_name(
     ran = await run_project_container(build, RunPlan(("x",), check=("ask-it",)), lambda _: None, asyncio.Event())
     assert [(outcome.name, outcome.code) for outcome in ran.steps] == [("run", 0), ("check", 0)]
     over: dict[str, Any] = json.loads((tmp_path / "over").read_text())
-    called = over["services"]["web"]["container_name"]
-    assert called.startswith("roundtable-")
-    assert f"exec {called} ask-it" in engine_commands(tmp_path)
+    container_name = over["services"]["web"]["container_name"]
+    assert container_name.startswith("roundtable-")
+    assert f"exec {container_name} ask-it" in engine_commands(tmp_path)
 
 
 async def test_a_container_that_ends_before_its_check_has_failed(engine: ContainerEngine) -> None:

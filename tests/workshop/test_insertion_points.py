@@ -20,17 +20,17 @@ def test_a_new_method_keeps_its_visibility() -> None:
 
 def test_a_function_without_its_class_becomes_public() -> None:
     base = b"class A {\npublic:\n  int a() { return 1; }\n\nprivate:\n  int c() { return 1; }\n};\n"
-    made = transplant_symbol("a.cpp", base, "A::b", b"int b() { return 2; }")
-    assert isinstance(made, TransplantedSymbol)
-    assert made.source.index(b"int b()") < made.source.index(b"private:")
+    result = transplant_symbol("a.cpp", base, "A::b", b"int b() { return 2; }")
+    assert isinstance(result, TransplantedSymbol)
+    assert result.source.index(b"int b()") < result.source.index(b"private:")
 
 
 def test_a_new_function_is_not_inserted_into_its_neighbours_condition() -> None:
     home = "#ifdef WINDOWS\nint home(void) { return 1; }\n#endif\n"
     base, after = f"int a(void) {{ return 1; }}\n\n{home}", "int b(void) { return 1; }\n"
-    made = merged_text(apply_directive("a.c", base, f"{base}\n{after}", "add gpt's b"))
-    assert home in made
-    assert after in made.replace(home, "")
+    result = merged_text(apply_directive("a.c", base, f"{base}\n{after}", "add gpt's b"))
+    assert home in result
+    assert after in result.replace(home, "")
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_a_function_from_a_condition_is_not_inserted_without_it(
 def test_a_class_is_not_inserted_among_statements() -> None:
     whole = b"class Door:\n    pass\n\n\nif __name__ == '__main__':\n\n    def main():\n        Door()\n\n    main()\n"
     rest = whole.split(b"\n\n\n", 1)[1]
-    made = merge_candidate_symbols("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
-    assert b"\nclass Door:\n    pass\n" in b"\n" + made.files["a.py"]
+    result = merge_candidate_symbols("claude", {"claude": {"a.py": rest}, "gpt": {"a.py": whole}}, ["add gpt's `Door`"])
+    assert b"\nclass Door:\n    pass\n" in b"\n" + result.files["a.py"]
 
 
 def test_a_singleton_method_is_not_replaced_by_another_kind_of_method() -> None:
     base = "class A\n  def self.of(x)\n    1\n  end\nend\n"
     donor = "class A\n  class << self\n    def of(x)\n      2\n    end\n  end\nend\n"
-    said = "A.of is in `class << self` in only one of a.rb and the text."
-    assert refusal_reason(apply_directive("a.rb", base, donor, "replace A.of by gpt's")) == said
+    sentence = "A.of is in `class << self` in only one of a.rb and the text."
+    assert refusal_reason(apply_directive("a.rb", base, donor, "replace A.of by gpt's")) == sentence
 
 
 def test_a_function_does_not_replace_that_of_another_module() -> None:
@@ -86,9 +86,9 @@ def test_a_namespace_around_a_function_is_ignored() -> None:
 def test_a_helper_is_not_confused_with_a_method_of_its_name() -> None:
     base = "class Session:\n    def check(self):\n        return 1\n"
     donor = "def check(one):\n    return one\n\n\ndef purge():\n    return check(1)\n"
-    made = apply_directive("a.py", base, donor, "add gpt's purge")
-    assert [contribution.symbol for contribution in made.took] == ["purge", "check"]
-    assert "def check(one):" in merged_text(made)
+    result = apply_directive("a.py", base, donor, "add gpt's purge")
+    assert [contribution.symbol for contribution in result.took] == ["purge", "check"]
+    assert "def check(one):" in merged_text(result)
 
 
 def test_a_class_named_underscore_and_an_empty_module_get_methods() -> None:
@@ -107,9 +107,11 @@ OBJECT = "const api = {\n  a() { return 1; },\n  b: () => 1\n};\n"
 
 
 def test_commas_of_object_members_are_added_and_removed() -> None:
-    more = "const api = {\n  first() { return 1; },\n  a() { return 1; },\n  mid() {},\n  b: () => 1,\n  c() {}\n};\n"
-    assert merged_text(apply_directive("a.js", OBJECT, more, "take first, mid and c from gpt")) == more
-    assert merged_text(apply_directive("a.js", OBJECT, more, "remove api.a")) == "const api = {\n  b: () => 1\n};\n"
+    extended = (
+        "const api = {\n  first() { return 1; },\n  a() { return 1; },\n  mid() {},\n  b: () => 1,\n  c() {}\n};\n"
+    )
+    assert merged_text(apply_directive("a.js", OBJECT, extended, "take first, mid and c from gpt")) == extended
+    assert merged_text(apply_directive("a.js", OBJECT, extended, "remove api.a")) == "const api = {\n  b: () => 1\n};\n"
     assert (
         merged_text(apply_directive("a.js", "const api = {};\n", OBJECT, "add gpt's a to api")).count(
             "a() { return 1; }"
@@ -120,19 +122,19 @@ def test_commas_of_object_members_are_added_and_removed() -> None:
 
 def test_methods_given_together_are_not_duplicated() -> None:
     base = b"class A {\n  b() { return 1; }\n  c() { return 1; }\n}\n"
-    made = transplant_symbol(
+    result = transplant_symbol(
         "a.js", base, "A.b", b"b() { return this.c() + this.d(); }\nc() { return 2; }\nd() { return 3; }"
     )
-    assert isinstance(made, TransplantedSymbol)
-    assert made.source.count(b"c() {") == 1
-    assert made.source.count(b"d() {") == 1
+    assert isinstance(result, TransplantedSymbol)
+    assert result.source.count(b"c() {") == 1
+    assert result.source.count(b"d() {") == 1
 
 
 def test_statements_are_not_taken_for_imports() -> None:
     base = "def a():\n    return 1\n"
     donor = f"{base}\n\nif __name__ == '__main__':\n    import sys\n\n    sys.exit(a())\n"
-    made = apply_directive("a.py", base, donor, "imports from gpt")
-    assert "__main__" not in made.files["a.py"].decode()
+    result = apply_directive("a.py", base, donor, "imports from gpt")
+    assert "__main__" not in result.files["a.py"].decode()
 
 
 def test_nothing_is_taken_from_a_file_with_syntax_errors() -> None:
@@ -181,9 +183,9 @@ def test_a_new_function_is_added_to_the_export_list(path: str) -> None:
     ],
 )
 def test_a_new_function_that_cannot_be_exported_is_reported(path: str, base: str, donor: str) -> None:
-    made = apply_directive(path, base, donor, "add gpt's undo")
-    assert made.took[0].symbol == "undo"
-    assert [directive.why for directive in made.left] == [f"undo is exported in its own file, but not in {path}."]
+    result = apply_directive(path, base, donor, "add gpt's undo")
+    assert result.took[0].symbol == "undo"
+    assert [directive.why for directive in result.left] == [f"undo is exported in its own file, but not in {path}."]
 
 
 def test_a_python_module_without_an_export_list_needs_none() -> None:

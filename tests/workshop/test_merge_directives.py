@@ -47,9 +47,9 @@ def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
         for directive in (*directives.incorporate, *directives.must_fix)
     ]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = merge_candidate_symbols(NAMES[directives.base], sources, wanted)
-    assert made.left == ()
-    assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
+    result = merge_candidate_symbols(NAMES[directives.base], sources, wanted)
+    assert result.left == ()
+    assert result.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
 
 
 @pytest.mark.parametrize("base", ["A clear winner is hard to find", "candidate-D", "both", "Bob"])
@@ -93,11 +93,11 @@ def test_a_directive_given_in_only_one_order_is_discarded(first: str, second: st
 
 
 def test_must_fix_never_removes_code() -> None:
-    said = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
-    wanted = combine_rulings(said, said)
+    directives = Directives("claude", ("login from gpt",), ("remove rollback", "rollback from gemini"))
+    wanted = combine_rulings(directives, directives)
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
-    made = merge_candidate_symbols("claude", sources, wanted.incorporate, wanted.must_fix)
-    assert made.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
-    assert [directive.directive for directive in made.left] == ["remove rollback"]
-    both = Directives("claude", ("remove rollback",), ("remove rollback",))
-    assert merge_candidate_symbols("claude", sources, combine_rulings(both, both).incorporate).removed
+    result = merge_candidate_symbols("claude", sources, wanted.incorporate, wanted.must_fix)
+    assert result.files == {"accounts.py": MERGED_ACCOUNTS.encode()}
+    assert [directive.directive for directive in result.left] == ["remove rollback"]
+    rulings = Directives("claude", ("remove rollback",), ("remove rollback",))
+    assert merge_candidate_symbols("claude", sources, combine_rulings(rulings, rulings).incorporate).removed

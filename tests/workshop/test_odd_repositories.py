@@ -71,11 +71,11 @@ def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_co
     assert "The next command in this workspace updates it" in receipt.note
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
-    (said,) = recover_open_journals(work, journals)
-    assert "cannot be recovered yet" in said.summary
+    (recovered,) = recover_open_journals(work, journals)
+    assert "cannot be recovered yet" in recovered.summary
     lock.unlink()
-    (said,) = recover_open_journals(work, journals)
-    assert "now finished" in said.summary
+    (recovered,) = recover_open_journals(work, journals)
+    assert "now finished" in recovered.summary
     assert git(work, "status", "--porcelain") == ""
     assert undo_journaled_change(work, journals).change.id == receipt.undo
 
@@ -88,8 +88,8 @@ def test_files_staged_meanwhile_stay_staged(tmp_path: Path) -> None:
     lock.unlink()
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
-    (said,) = recover_open_journals(work, journals)
-    assert "because they changed in the meantime: src/cart.py" in said.summary
+    (recovered,) = recover_open_journals(work, journals)
+    assert "because they changed in the meantime: src/cart.py" in recovered.summary
     assert git(work, "show", ":src/cart.py") == "mine\n"
 
 

@@ -16,9 +16,9 @@ from tests.workshop.corpus import FIXTURES
 
 def read_outline(path: str, source: bytes | None = None) -> Outline:
     """Return the outline of a fixture or of a text."""
-    found = parse_source_outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
-    assert isinstance(found, Outline)
-    return found
+    results = parse_source_outline(path, source if source is not None else (FIXTURES / "claude" / path).read_bytes())
+    assert isinstance(results, Outline)
+    return results
 
 
 SYMBOLS = {
@@ -65,10 +65,10 @@ def test_every_symbol_of_a_file_is_found_by_its_name(path: str) -> None:
 )
 def test_decorators_and_wrappers_belong_to_their_symbol(path: str, symbol: str, begins: bytes, ends: bytes) -> None:
     file = read_outline(path)
-    found = find_symbols_by_query(file, parse_symbol_query(symbol))
-    assert len(found) == 1
-    assert file.symbol_text(found[0]).startswith(begins)
-    assert file.symbol_text(found[0]).endswith(ends)
+    results = find_symbols_by_query(file, parse_symbol_query(symbol))
+    assert len(results) == 1
+    assert file.symbol_text(results[0]).startswith(begins)
+    assert file.symbol_text(results[0]).endswith(ends)
 
 
 def test_a_symbol_is_found_by_the_end_of_its_name_or_with_its_file_name() -> None:
@@ -129,9 +129,9 @@ IMPORTS = {
 @pytest.mark.parametrize("path", IMPORTS)
 def test_imports_say_which_names_they_bring(path: str) -> None:
     source, names = IMPORTS[path]
-    found = read_outline(path, source).imports
-    assert sorted(statement.name for statement in found) == sorted(names.split(" "))
-    alone = "\n".join(statement.text for statement in found).encode()
+    results = read_outline(path, source).imports
+    assert sorted(statement.name for statement in results) == sorted(names.split(" "))
+    alone = "\n".join(statement.text for statement in results).encode()
     assert find_first_syntax_error(path, (b"<?php\n" if path == "a.php" else b"") + alone + b"\n") is None
 
 
@@ -162,10 +162,10 @@ def test_names_are_classified_by_their_role_in_the_code() -> None:
     ],
 )
 def test_a_syntax_error_is_reported_with_its_line(path: str, source: bytes) -> None:
-    said = find_first_syntax_error(path, source)
-    assert said
-    assert said.startswith("Line ")
-    assert path in said
+    sentence = find_first_syntax_error(path, source)
+    assert sentence
+    assert sentence.startswith("Line ")
+    assert path in sentence
 
 
 def test_an_unknown_language_has_no_errors_and_no_outline() -> None:

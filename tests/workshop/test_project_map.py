@@ -80,8 +80,8 @@ def test_a_common_name_gets_no_false_callers() -> None:
         "from kinds.k3 import K3\n\n\ndef f(door, kept: dict):\n    kept.get('x')\n    door.close()\n    K3().get()\n"
     )
     stranger = "import user\n\n\ndef g(door):\n    door.get()\n    user.f(door.close(), {})\n"
-    found = list_uses(build_map({**classes, "user.py": user, "stranger.py": stranger}))
-    assert found == {
+    uses = list_uses(build_map({**classes, "user.py": user, "stranger.py": stranger}))
+    assert uses == {
         "kinds/k3.py K3": "user.py:7",
         "kinds/k3.py K3.get": "user.py:7",
         "kinds/k3.py K3.close": "user.py:6",
@@ -106,20 +106,20 @@ def test_a_project_module_is_not_confused_with_the_standard_library() -> None:
 def test_every_use_in_a_map_of_the_standard_library_mentions_the_name() -> None:
     files = stdlib("json", "asyncio", "email", "importlib", "concurrent", "unittest")
     program = build_project_symbol_map(files)
-    found = list_uses(program)
-    assert "json/__init__.py:" in found["json/decoder.py JSONDecoder.__init__"]
-    assert "asyncio/runners.py" in found["asyncio/tasks.py all_tasks"]
+    uses = list_uses(program)
+    assert "json/__init__.py:" in uses["json/decoder.py JSONDecoder.__init__"]
+    assert "asyncio/runners.py" in uses["asyncio/tasks.py all_tasks"]
     lines = {path: text.decode().split("\n") for path, text in files.items()}
-    said = wrong = 0
+    count = wrong = 0
     for file in program.files:
         for entry in file.symbols:
             for use in entry.uses:
-                said += 1
+                count += 1
                 line = lines[use.path][use.line - 1]
                 wrong += not any(part in line for part in entry.name.split(".")) and "import" not in line
                 assert use.path != file.path
-    assert said > 1_000
-    assert wrong / said < 0.02, "aliases only"
+    assert count > 1_000
+    assert wrong / count < 0.02, "aliases only"
 
 
 # --- both ends in one text -------------------------------------------------------------------------
@@ -300,8 +300,8 @@ def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> Non
     program = build_project_symbol_map(files)
     assert [file.path for file in program.files] == sorted(files)
     assert tokens(render_relevant_symbol_map(program, list(files)[:1], 50)) <= 50
-    made = split_into_chunks([measure_source_symbols(path, text) for path, text in files.items()], 5, program.imports)
+    chunks = split_into_chunks([measure_source_symbols(path, text) for path, text in files.items()], 5, program.imports)
     parts = {path: b"" for path in files}
-    for piece in sorted((part for chunk in made for part in chunk.pieces), key=lambda part: part.start):
+    for piece in sorted((part for chunk in chunks for part in chunk.pieces), key=lambda part: part.start):
         parts[piece.path] += piece.read_from(files[piece.path])
     assert parts == files

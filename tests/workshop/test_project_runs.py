@@ -69,14 +69,14 @@ async def run_files(
     assert isinstance(plan, RunPlan), plan
     sandbox = await find_sandbox(SandboxSettings(use="bubblewrap"))
     assert not isinstance(sandbox, str), sandbox
-    told, stop = list[str](), asyncio.Event()
+    lines, stop = list[str](), asyncio.Event()
 
     def tell(line: str) -> None:
-        told.append(line)
+        lines.append(line)
         if stop_at and stop_at in line:
             stop.set()
 
-    return await run_project_plan(sandbox, tree, plan, tell, stop, install=install), told
+    return await run_project_plan(sandbox, tree, plan, tell, stop, install=install), lines
 
 
 @pytest.mark.feature("S0.52")
@@ -85,19 +85,19 @@ async def test_a_program_is_judged_by_its_exit_code(tmp_path: Path) -> None:
         "main.py": "import sys\nprint('hello', sys.argv[1])",
         "run.toml": '[run]\nargv = ["python", "main.py", "x"]',
     }
-    (run,), told = await run_files(tmp_path, files)
+    (run,), lines = await run_files(tmp_path, files)
     assert (run.name, run.code, run.output) == ("run", 0, "hello x")
-    assert told == ["hello x"]
+    assert lines == ["hello x"]
 
 
 @pytest.mark.feature("S0.52")
 async def test_a_service_is_judged_by_its_check_and_then_stopped(tmp_path: Path) -> None:
-    (run, check), told = await run_files(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": SERVICE_PLAN})
+    (run, check), lines = await run_files(tmp_path, {"app.py": SERVICE, "check.py": CHECK, "run.toml": SERVICE_PLAN})
     assert (run.name, run.code) == ("run", 0)
     assert "starting" in run.output
     assert "GET /" in run.output
     assert (check.name, check.code, check.output) == ("check", 0, "it said good day")
-    assert not any("roundtable-" in line for line in told)
+    assert not any("roundtable-" in line for line in lines)
 
 
 async def test_a_service_whose_check_fails_has_failed(tmp_path: Path) -> None:
@@ -155,9 +155,9 @@ async def test_a_plan_that_starts_endless_processes_is_limited(tmp_path: Path) -
 @pytest.mark.feature("S0.57")
 async def test_output_is_shown_live_and_the_person_can_stop_the_program(tmp_path: Path) -> None:
     program = "import time\nfor number in range(900):\n    print('step', number)\n    time.sleep(0.1)\n"
-    (run,), told = await run_files(tmp_path, {"main.py": program}, stop_at="step 3")
-    assert told[:4] == ["step 0", "step 1", "step 2", "step 3"]
-    assert "step 899" not in told
+    (run,), lines = await run_files(tmp_path, {"main.py": program}, stop_at="step 3")
+    assert lines[:4] == ["step 0", "step 1", "step 2", "step 3"]
+    assert "step 899" not in lines
     assert run.code is None
     assert run.output.splitlines()[3] == "step 3"
     assert {line.partition(" ")[0] for line in run.output.splitlines()} == {"step"}, "nothing but its own words"
@@ -198,12 +198,12 @@ def test_the_next_run_removes_only_folders_of_killed_runs(tmp_path: Path) -> Non
         return Path(process.stdout.readline().strip())
 
     try:
-        kept, left = folder(), folder()
+        live_folder, orphaned_folder = folder(), folder()
         started[1].kill()
         started[1].wait()
-        assert left.exists()
+        assert orphaned_folder.exists()
         newest = folder()
-        assert sorted(tmp_path.iterdir()) == sorted((kept, newest))
+        assert sorted(tmp_path.iterdir()) == sorted((live_folder, newest))
     finally:
         for process in started:
             process.kill()
@@ -242,10 +242,10 @@ argv = ["python", "main.py"]
 
 async def test_only_the_install_step_has_a_network(tmp_path: Path) -> None:
     with IndexServer({"greeting-1.0-py3-none-any.whl": build_wheel()}) as index:
-        (install, run), told = await run_files(tmp_path, create_installing_project(index), install=True)
+        (install, run), lines = await run_files(tmp_path, create_installing_project(index), install=True)
         assert install.passed, install.output
         assert "Successfully installed greeting-1.0" in install.output
-        assert any("greeting" in line for line in told)
+        assert any("greeting" in line for line in lines)
         assert run.output.startswith("from the index\n")
         assert "ConnectionRefusedError" in run.output
         assert run.code == 1

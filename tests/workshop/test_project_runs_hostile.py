@@ -66,10 +66,10 @@ async def test_a_scripts_first_line_cannot_expose_a_folder(tmp_path: Path, priva
     write_script(project / "start", f"#!{private_folders}/bin/known\n")
     write_script(project / "look", f"#!{private_folders}/bin/python\n")
     for named in ("./start", "./look"):
-        shown = await run_sandbox_job(
+        result = await run_sandbox_job(
             box, Job(("sh", "-c", f"cat {private_folders}/bin/token.txt"), str(project), programs=(named,))
         )
-        assert TOKEN.encode() not in shown.output
+        assert TOKEN.encode() not in result.output
         assert (await run_sandbox_job(box, Job((named,), str(project)))).code != 0, (
             "nor where a person's check is that script"
         )

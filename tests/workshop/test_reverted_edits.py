@@ -39,21 +39,21 @@ PEEK = b"""
 
 def test_a_forgotten_method_is_restored_in_its_class() -> None:
     forgotten = b"    def __len__(self):\n        return len(self._items)\n"
-    made = revert_unrelated_symbol_edits(
+    result = revert_unrelated_symbol_edits(
         "stack.py", STACK, STACK.replace(forgotten, PEEK.lstrip(b"\n")), {"peek", "Stack"}, changed=False
     )
-    assert made.symbols == ("Stack.__len__",)
-    assert forgotten in made.source
-    assert PEEK in made.source
-    assert find_first_syntax_error("stack.py", made.source) is None
+    assert result.symbols == ("Stack.__len__",)
+    assert forgotten in result.source
+    assert PEEK in result.source
+    assert find_first_syntax_error("stack.py", result.source) is None
 
 
 def test_an_unrelated_change_is_reverted_and_the_requested_one_kept() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"insert(0, item)")
     after = after.replace(b"file=sys.stderr", b"flush=True")
-    made = revert_unrelated_symbol_edits("stack.py", STACK, after, {"push"}, changed=True)
-    assert made.symbols == ("LIMIT", "told")
-    assert made.source == STACK.replace(b"append(item)", b"insert(0, item)")
+    result = revert_unrelated_symbol_edits("stack.py", STACK, after, {"push"}, changed=True)
+    assert result.symbols == ("LIMIT", "told")
+    assert result.source == STACK.replace(b"append(item)", b"insert(0, item)")
     assert revert_unrelated_symbol_edits("stack.py", STACK, after, {"push"}, changed=False) == RevertedEdits(
         after, ()
     ), "nothing was lost"
@@ -63,22 +63,22 @@ def test_a_change_that_uses_something_new_is_kept() -> None:
     after = STACK.replace(b"LIMIT = 3", b"LIMIT = 4").replace(b"append(item)", b"append(checked(item))")
     after = after.replace(b"def told(stack):", b"def told(stack, checked=True):")
     after += b"\n\ndef checked(item):\n    return item\n"
-    made = revert_unrelated_symbol_edits("stack.py", STACK, after, {"stack"}, {"checked"}, changed=True)
-    assert made == RevertedEdits(after.replace(b"LIMIT = 4", b"LIMIT = 3"), ("LIMIT",))
+    result = revert_unrelated_symbol_edits("stack.py", STACK, after, {"stack"}, {"checked"}, changed=True)
+    assert result == RevertedEdits(after.replace(b"LIMIT = 4", b"LIMIT = 3"), ("LIMIT",))
     used = STACK.replace(b"(stack):", b"(checked):").replace(b"len(stack)", b"len(checked)")
     garbled = used.replace(b"stderr", b"stdout")
-    made = revert_unrelated_symbol_edits("stack.py", used, garbled, {"push"}, {"checked"}, changed=True)
-    assert made == RevertedEdits(used, ("told",)), "it used such a name before"
+    result = revert_unrelated_symbol_edits("stack.py", used, garbled, {"push"}, {"checked"}, changed=True)
+    assert result == RevertedEdits(used, ("told",)), "it used such a name before"
 
 
 def test_a_restored_symbol_brings_its_dependencies() -> None:
-    made = revert_unrelated_symbol_edits(
+    result = revert_unrelated_symbol_edits(
         "stack.py", STACK, b'"""A stack."""\n\n\ndef peek(stack):\n    return stack[-1]\n', {"peek"}, changed=False
     )
-    assert made.symbols == ("LIMIT", "Stack", "told")
-    assert b"import sys" in made.source
-    assert b"def peek(stack):" in made.source
-    assert find_first_syntax_error("stack.py", made.source) is None
+    assert result.symbols == ("LIMIT", "Stack", "told")
+    assert b"import sys" in result.source
+    assert b"def peek(stack):" in result.source
+    assert find_first_syntax_error("stack.py", result.source) is None
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_other_changes_are_kept(path: str, before: bytes, after: bytes) -> None:
 )
 def test_unrelated_edits_are_reverted_in_other_languages(path: str, kept: bytes, asked: bytes) -> None:
     head = b"package a\n\n" if path.endswith(".go") else b""
-    made = revert_unrelated_symbol_edits(
+    result = revert_unrelated_symbol_edits(
         path, head + kept, head + kept.replace(b"+ 1", b"+ 2") + b"\n" + asked, {"asked"}, changed=True
     )
-    assert made == RevertedEdits(head + kept + b"\n" + asked, ("kept",))
-    made = revert_unrelated_symbol_edits(path, head + kept, head + asked, {"asked"}, changed=True)
-    assert made.symbols == ("kept",)
-    assert kept.rstrip() in made.source
-    assert asked.rstrip() in made.source
+    assert result == RevertedEdits(head + kept + b"\n" + asked, ("kept",))
+    result = revert_unrelated_symbol_edits(path, head + kept, head + asked, {"asked"}, changed=True)
+    assert result.symbols == ("kept",)
+    assert kept.rstrip() in result.source
+    assert asked.rstrip() in result.source

@@ -57,9 +57,9 @@ class TestBubblewrap(SandboxKit):
 
 
 async def test_a_run_can_look_up_the_name_of_its_user(tmp_path: Path) -> None:
-    found = await sandbox()
+    box = await sandbox()
     program = "import grp, os, pwd; print(pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name)"
-    end = await run_sandbox_job(found, Job((sys.executable, "-c", program), str(tmp_path)))
+    end = await run_sandbox_job(box, Job((sys.executable, "-c", program), str(tmp_path)))
     assert (end.code, end.output) == (0, b"nobody nogroup\n")
 
 
@@ -67,14 +67,14 @@ async def test_a_run_can_look_up_the_name_of_its_user(tmp_path: Path) -> None:
 async def test_a_rust_project_is_built_from_downloaded_crates_and_sees_no_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = await sandbox()
+    box = await sandbox()
     monkeypatch.setenv("CARGO_HOME", str(own := tmp_path / "own"))
     package = '[package]\nname = "{}"\nversion = "1.0.0"\nedition = "2021"\n'
     write(library := tmp_path / "twice", {"Cargo.toml": package.format("twice"), "src/lib.rs": TWICE})
     await run_command("cargo", "package", "--quiet", "--offline", "--allow-dirty", "--no-verify", cwd=library)
     crate = (library / "target/package/twice-1.0.0.crate").read_bytes()
     with serve_folder(tmp_path / "index") as url:
-        about: dict[str, object] = {
+        metadata: dict[str, object] = {
             "name": "twice",
             "vers": "1.0.0",
             "deps": [],
@@ -83,14 +83,14 @@ async def test_a_rust_project_is_built_from_downloaded_crates_and_sees_no_creden
         }
         (tmp_path / "index/twice.crate").write_bytes(crate)
         config = json.dumps({"dl": f"{url}/twice.crate?"})
-        write(tmp_path / "index", {"config.json": config, "tw/ic/twice": json.dumps(about | {"yanked": False})})
+        write(tmp_path / "index", {"config.json": config, "tw/ic/twice": json.dumps(metadata | {"yanked": False})})
         needs = '[dependencies]\ntwice = { version = "1", registry = "here" }\n'
         settings = f'[registries.here]\nindex = "sparse+{url}/"\n'
         files = {"Cargo.toml": package.format("shop") + needs, "src/lib.rs": TEST, ".cargo/config.toml": settings}
         write(work := tmp_path / "work", files)
         await run_command("cargo", "fetch", "--quiet", cwd=work)
     write(own, {"credentials.toml": "token", "git/db/private/config": "token"})
-    end = await run_sandbox_job(found, Job(("cargo", "test", "--offline"), str(work), copied=True))
+    end = await run_sandbox_job(box, Job(("cargo", "test", "--offline"), str(work), copied=True))
     assert end.code == 0, end.output
     assert b"1 passed" in end.output
 

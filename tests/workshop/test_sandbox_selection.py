@@ -52,27 +52,27 @@ async def test_an_engine_that_does_not_answer_is_skipped(tmp_path: Path, monkeyp
         (tmp_path / name).write_text(FAKE_ENGINE)
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    found = await find_sandbox()
-    assert not isinstance(found, str)
-    assert found.name.startswith("bubblewrap")
-    asked = (tmp_path / "docker.asked").read_text()
-    assert await find_sandbox() is found
-    assert (tmp_path / "docker.asked").read_text() == asked, "what works is found out once"
+    box = await find_sandbox()
+    assert not isinstance(box, str)
+    assert box.name.startswith("bubblewrap")
+    commands = (tmp_path / "docker.asked").read_text()
+    assert await find_sandbox() is box
+    assert (tmp_path / "docker.asked").read_text() == commands, "what works is found out once"
     for use in ("docker", "podman"):
         wanted = await find_sandbox(SandboxSettings(use=use))
         assert isinstance(wanted, str)
         assert wanted.startswith(f"The {use.capitalize()} engine does not answer (Cannot connect to the engine).")
         assert "programs are never run without a sandbox" in wanted
-    assert len((tmp_path / "docker.asked").read_text()) > len(asked), "what does not work may work next time"
+    assert len((tmp_path / "docker.asked").read_text()) > len(commands), "what does not work may work next time"
 
 
 async def test_without_a_sandbox_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = await find_sandbox()
-    assert isinstance(found, str)
-    assert "Docker is not installed. Podman is not installed. Bubblewrap is not installed. Install bubblewrap" in found
+    box = await find_sandbox()
+    assert isinstance(box, str)
+    assert "Docker is not installed. Podman is not installed. Bubblewrap is not installed. Install bubblewrap" in box
 
 
 async def test_the_doctor_tests_the_sandbox_with_escape_attempts() -> None:
@@ -88,22 +88,22 @@ async def test_a_leaking_sandbox_is_detected() -> None:
     program = shutil.which("bwrap")
     assert program is not None
     leaky = BubblewrapSandbox(program, ("--share-net", "--proc", "/proc"))
-    made = {outcome.attempt: outcome for outcome in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
-    assert made["reach servers on this machine"].blocked is False
-    assert made["reach servers on this machine"].note == "a server of the machine"
-    assert made["read files outside the sandbox"].blocked is True
+    outcomes = {outcome.attempt: outcome for outcome in await run_escape_attempts(leaky, QUICK_ESCAPE_ATTEMPTS)}
+    assert outcomes["reach servers on this machine"].blocked is False
+    assert outcomes["reach servers on this machine"].note == "a server of the machine"
+    assert outcomes["read files outside the sandbox"].blocked is True
     if os.getuid() == 0:
-        assert made["reach the kernel through /proc, /sys and /dev"].blocked is False
+        assert outcomes["reach the kernel through /proc, /sys and /dev"].blocked is False
 
 
 async def test_an_escape_attempt_that_could_not_run_proves_nothing() -> None:
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
-    made = await run_escape_attempts(
+    outcomes = await run_escape_attempts(
         BubblewrapSandbox(program, ("--no-such-option",)), (QUICK_ESCAPE_ATTEMPTS[0], EXHAUSTION_ATTEMPTS[0])
     )
-    assert [outcome.blocked for outcome in made] == [None, False]
+    assert [outcome.blocked for outcome in outcomes] == [None, False]
 
 
 def test_without_control_groups_limits_are_enforced_by_polling(tmp_path: Path) -> None:
@@ -124,18 +124,18 @@ def test_leftovers_of_killed_processes_are_recognized_by_name_and_removed() -> N
     mine = make_workshop_temp_name()
     assert not is_orphaned_workshop_name(mine)
     assert not is_orphaned_workshop_name("roundtable-empty")
-    gone = mine.replace(f"-{os.getpid()}-", "-4194305-")
-    assert is_orphaned_workshop_name(gone)
-    assert is_orphaned_workshop_name(f"{gone}-web-1")
+    orphan_name = mine.replace(f"-{os.getpid()}-", "-4194305-")
+    assert is_orphaned_workshop_name(orphan_name)
+    assert is_orphaned_workshop_name(f"{orphan_name}-web-1")
     group = ControlGroup.create(Bounds())
     if group is None:
         pytest.skip("Nobody lets us make control groups here.")
     folder = Path(group.join_paths()[0]).parent
-    left = folder.with_name(gone)
-    left.mkdir()
+    orphan = folder.with_name(orphan_name)
+    orphan.mkdir()
     try:
         remove_orphaned_cgroups()
-        assert not left.exists()
+        assert not orphan.exists()
         assert folder.exists(), "one that is in use stays"
     finally:
         group.remove()
@@ -176,6 +176,6 @@ def test_a_link_next_to_a_program_does_not_expose_other_folders(tmp_path: Path) 
     (root / "bin" / "python").write_text("#!/bin/sh\n")
     (root / "lib64").mkdir()
     (root / "lib").symlink_to(secret)
-    shown = find_sandbox_toolchain_paths(str(root / "bin" / "python"), tmp_path / "tree")
-    assert str(root / "lib64") in shown
-    assert str(root / "lib") not in shown
+    paths = find_sandbox_toolchain_paths(str(root / "bin" / "python"), tmp_path / "tree")
+    assert str(root / "lib64") in paths
+    assert str(root / "lib") not in paths

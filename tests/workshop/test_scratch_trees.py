@@ -57,8 +57,8 @@ def test_a_scratch_tree_has_the_files_of_checked_out_submodules(tmp_path: Path) 
     deep = repository(tmp_path / "deep", {"deep.py": "d\n"})
     library = repository(tmp_path / "library", {"lib.py": "l\n", ".gitignore": "*.o\n", ".env": "K=1\n"})
     work = repository(tmp_path / "work", {"a.py": "a\n"})
-    for where, what, name in ((library, deep, "deep"), (work, library, "lib"), (work, library, "unused")):
-        git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(what), name)
+    for where, library_name, name in ((library, deep, "deep"), (work, library, "lib"), (work, library, "unused")):
+        git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library_name), name)
         commit(where, "With a library")
     git(work / "lib", "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
     git(work, "submodule", "--quiet", "deinit", "unused")
@@ -83,7 +83,7 @@ def test_writing_in_a_scratch_tree_does_not_change_the_workspace(tmp_path: Path)
 def test_links_that_could_lead_out_of_a_scratch_tree_are_not_copied(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {"src/a.py": "a\n", "src/deep/b.py": "b\n", ".env": "K=1\n"})
     write(tmp_path, {"outside.txt": "o\n"})
-    for name, to in {
+    for name, target in {
         "same.py": "src/a.py",
         "src/deep/up.py": "../a.py",
         "src/out": "../../outside.txt",
@@ -93,12 +93,12 @@ def test_links_that_could_lead_out_of_a_scratch_tree_are_not_copied(tmp_path: Pa
         "secret": ".env",
         "folder": "src",
     }.items():
-        (work / name).symlink_to(to)
+        (work / name).symlink_to(target)
     (work / "pipe").unlink(missing_ok=True)
     os.mkfifo(work / "pipe")
     create_scratch_working_tree(work, tmp_path / "tree")
-    kept = {path.name for path in (tmp_path / "tree").rglob("*") if path.is_symlink()}
-    assert kept == {"same.py", "up.py", "here", "folder"}
+    links = {path.name for path in (tmp_path / "tree").rglob("*") if path.is_symlink()}
+    assert links == {"same.py", "up.py", "here", "folder"}
     assert (tmp_path / "tree/src/deep/up.py").read_text() == "a\n"
     assert not (tmp_path / "tree/pipe").exists()
 
@@ -140,7 +140,7 @@ def test_a_draft_does_not_write_through_a_copied_link(tmp_path: Path) -> None:
 
 
 async def test_a_failed_tree_is_reported_after_the_others_ended_and_the_folder_is_deleted() -> None:
-    failed, made = Event(), list[Path]()
+    failed, trees = Event(), list[Path]()
 
     def fail() -> None:
         failed.set()
@@ -151,17 +151,17 @@ async def test_a_failed_tree_is_reported_after_the_others_ended_and_the_folder_i
         def take_long() -> None:
             assert failed.wait(10), "they are made side by side"
             write(folder, {"src/a.py": "a\n"})
-            made.append(folder)
+            trees.append(folder)
 
         with pytest.raises(UsageError, match="no such commit"):
             await create_working_trees_concurrently([take_long, fail])
-        assert made == [folder]
+        assert trees == [folder]
         assert folder.exists()
-    assert not made[0].exists()
+    assert not trees[0].exists()
 
 
 async def test_cancelling_the_creation_of_a_tree_leaves_nothing_behind() -> None:
-    begun, go_on, made = Event(), Event(), list[Path]()
+    begun, go_on, trees = Event(), Event(), list[Path]()
 
     async def make() -> None:
         async with open_scratch_working_trees() as folder:
@@ -170,7 +170,7 @@ async def test_cancelling_the_creation_of_a_tree_leaves_nothing_behind() -> None
                 begun.set()
                 assert go_on.wait(10)
                 write(folder, {"src/a.py": "a\n"})
-                made.append(folder)
+                trees.append(folder)
 
             await create_working_trees_concurrently([take_long])
 
@@ -181,8 +181,8 @@ async def test_cancelling_the_creation_of_a_tree_leaves_nothing_behind() -> None
     go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await making
-    assert len(made) == 1, "it was waited for"
-    assert not made[0].exists()
+    assert len(trees) == 1, "it was waited for"
+    assert not trees[0].exists()
 
 
 def test_a_workspace_too_large_to_copy_is_refused_and_its_largest_file_is_named(

@@ -35,17 +35,17 @@ def remove_symbol(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusa
     return remove_symbol_from_source(file, find_symbols_by_query(file, parse_symbol_query(symbol)))
 
 
-def take_symbol(path: str, source: bytes, donor: bytes, said: str) -> SynthesizedFiles:
+def take_symbol(path: str, source: bytes, donor: bytes, directive: str) -> SynthesizedFiles:
     """Return a file after a symbol was taken from another seat's whole file."""
     return merge_candidate_symbols(
-        "claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{said}` by gpt's"]
+        "claude", {"claude": {path: source}, "gpt": {path: donor}}, [f"replace `{directive}` by gpt's"]
     )
 
 
 def _query_text(file: Outline, symbol: Symbol) -> str:
     """Return a symbol's name, with its parameters if there are overloads."""
-    given = list_parameter_types(symbol.node) if file.language.has_overloads else None
-    return symbol.name if given is None else f"{symbol.name}({', '.join(given)})"
+    parameters = list_parameter_types(symbol.node) if file.language.has_overloads else None
+    return symbol.name if parameters is None else f"{symbol.name}({', '.join(parameters)})"
 
 
 def replace_and_restore(path: Path) -> int:
@@ -74,11 +74,11 @@ def replace_and_restore(path: Path) -> int:
         assert there.startswith(source[: symbol.start]), (path, symbol.name)
         assert there.endswith(source[symbol.end :]), (path, symbol.name)
         assert put_symbol(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
-        made = take_symbol(path.name, source, there, _query_text(file, symbol))
-        assert made.files[path.name] == (source if made.left else there), (path, symbol.name)
-        assert all(names.count(symbol.name) > 1 and "is ambiguous" in directive.why for directive in made.left), (
+        result = take_symbol(path.name, source, there, _query_text(file, symbol))
+        assert result.files[path.name] == (source if result.left else there), (path, symbol.name)
+        assert all(names.count(symbol.name) > 1 and "is ambiguous" in directive.why for directive in result.left), (
             path,
-            made.left,
+            result.left,
         )
         done += 1
     return done
@@ -153,10 +153,10 @@ def test_a_function_is_taken_from_another_whole_file(suffix: str) -> None:
     path, source = read_fixture(suffix)
     _, donor = read_fixture(suffix, "gpt")
     login = LOGINS.get(suffix, "Account.login")
-    made = put_symbol(path, source, login, donor)
-    assert isinstance(made, bytes)
-    assert find_first_syntax_error(path, made) is None
-    before, after = parse_source_outline(path, source), parse_source_outline(path, made)
+    result = put_symbol(path, source, login, donor)
+    assert isinstance(result, bytes)
+    assert find_first_syntax_error(path, result) is None
+    before, after = parse_source_outline(path, source), parse_source_outline(path, result)
     assert isinstance(before, Outline)
     assert isinstance(after, Outline)
     assert [candidate.name for candidate in before.symbols] == [candidate.name for candidate in after.symbols]
@@ -229,10 +229,10 @@ def test_ambiguous_overloads_are_refused(suffix: str) -> None:
 )
 def test_a_signature_selects_one_overload(suffix: str, symbol: str, text: bytes, untouched: bytes) -> None:
     path, source = read_fixture(suffix)
-    made = put_symbol(path, source, symbol, text)
-    assert isinstance(made, bytes)
-    assert b"tries = 9" in made
-    assert untouched in made
+    result = put_symbol(path, source, symbol, text)
+    assert isinstance(result, bytes)
+    assert b"tries = 9" in result
+    assert untouched in result
 
 
 PROPERTY = b"""class Door:
@@ -247,10 +247,10 @@ PROPERTY = b"""class Door:
 
 
 def test_decorators_distinguish_a_getter_from_a_setter() -> None:
-    made = put_symbol(
+    result = put_symbol(
         "door.py", PROPERTY, "Door.open", b"@open.setter\ndef open(self, value):\n    self._open = bool(value)\n"
     )
-    assert made == PROPERTY.replace(b"= value", b"= bool(value)")
+    assert result == PROPERTY.replace(b"= value", b"= bool(value)")
     unclear = put_symbol("door.py", PROPERTY, "Door.open", b"def open(self):\n    return 1\n")
     assert isinstance(unclear, SpliceRefusal)
     assert unclear.kind is RefusalKind.AMBIGUOUS
@@ -265,14 +265,14 @@ def test_a_method_is_taken_from_a_whole_class() -> None:
 def test_inserted_text_is_reindented_except_inside_strings() -> None:
     source = b"class Door:\n\tdef text(self):\n\t\treturn 1\n\nx = 1\n"
     text = b'def text(self):\n    """\n  said\n    """\n\n    return 2\n'
-    made = put_symbol("door.py", source, "text", text)
-    assert made == b'class Door:\n\tdef text(self):\n\t    """\n  said\n    """\n\n\t    return 2\n\nx = 1\n'
+    result = put_symbol("door.py", source, "text", text)
+    assert result == b'class Door:\n\tdef text(self):\n\t    """\n  said\n    """\n\n\t    return 2\n\nx = 1\n'
 
 
 def test_a_file_keeps_its_windows_newlines() -> None:
     source = b"def one():\r\n    return 1\r\n\r\n\r\ndef two():\r\n    return 2\r\n"
-    made = put_symbol("a.py", source, "one", b"def one():\n    x = 3\n    return x\n")
-    assert made == source.replace(b"    return 1", b"    x = 3\r\n    return x")
+    result = put_symbol("a.py", source, "one", b"def one():\n    x = 3\n    return x\n")
+    assert result == source.replace(b"    return 1", b"    x = 3\r\n    return x")
     more = put_symbol("a.py", source, "three", b"def three():\n    return 3\n")
     assert more == source.rstrip() + b"\r\n\r\n\r\ndef three():\r\n    return 3\r\n"
 
@@ -280,29 +280,29 @@ def test_a_file_keeps_its_windows_newlines() -> None:
 def test_a_comment_above_is_kept_if_the_new_text_has_none() -> None:
     source = b"# how it opens\ndef open():\n    return 1\n"
     assert put_symbol("a.py", source, "open", b"def open():\n    return 2\n") == source.replace(b"1", b"2")
-    made = put_symbol("a.py", source, "open", b"# anew\ndef open():\n    return 2\n")
-    assert made == b"# anew\ndef open():\n    return 2\n"
+    result = put_symbol("a.py", source, "open", b"# anew\ndef open():\n    return 2\n")
+    assert result == b"# anew\ndef open():\n    return 2\n"
 
 
 def test_an_exported_symbol_stays_exported() -> None:
     path, source = read_fixture(".js")
-    made = put_symbol(path, source, "greet", b"const greet = (account) => account.name;")
-    assert isinstance(made, bytes)
-    assert b"export const greet = (account) => account.name;\n" in made
+    result = put_symbol(path, source, "greet", b"const greet = (account) => account.name;")
+    assert isinstance(result, bytes)
+    assert b"export const greet = (account) => account.name;\n" in result
 
 
 def test_overload_signatures_belong_to_their_implementation() -> None:
     path, source = read_fixture(".ts")
-    made = put_symbol(path, source, "rename", b"rename(name: string): void {\n  this.person.name = name;\n}")
-    assert isinstance(made, bytes)
-    assert made.count(b"rename(") == 1
+    result = put_symbol(path, source, "rename", b"rename(name: string): void {\n  this.person.name = name;\n}")
+    assert isinstance(result, bytes)
+    assert result.count(b"rename(") == 1
 
 
 def test_a_new_method_is_inserted_next_to_its_former_neighbours() -> None:
     source = b"class Door:\n    def a(self): ...\n\n    def c(self): ...\n"
     donor = b"class Door:\n  def a(self): ...\n\n  def b(self): ...\n"
-    made = put_symbol("door.py", source, "Door.b", donor)
-    assert made == b"class Door:\n    def a(self): ...\n\n    def b(self): ...\n\n    def c(self): ...\n"
+    result = put_symbol("door.py", source, "Door.b", donor)
+    assert result == b"class Door:\n    def a(self): ...\n\n    def b(self): ...\n\n    def c(self): ...\n"
 
 
 @pytest.mark.parametrize(
@@ -322,12 +322,12 @@ def test_a_new_method_is_inserted_next_to_its_former_neighbours() -> None:
     ],
 )
 def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: str, text: bytes) -> None:
-    made = put_symbol(path, source, symbol, text)
-    assert isinstance(made, bytes), made
-    file = parse_source_outline(path, made)
+    result = put_symbol(path, source, symbol, text)
+    assert isinstance(result, bytes), result
+    file = parse_source_outline(path, result)
     assert isinstance(file, Outline)
     assert symbol in [candidate.name for candidate in file.symbols]
-    assert find_first_syntax_error(path, made) is None
+    assert find_first_syntax_error(path, result) is None
 
 
 def test_a_method_of_a_missing_class_is_refused() -> None:

@@ -10,23 +10,25 @@ from tests.workshop.corpus import FIXTURES
 from tests.workshop.variants import make_variant
 
 
-def apply_directive(path: str, base: str, gpt: str, said: str) -> SynthesizedFiles:
+def apply_directive(path: str, base: str, gpt: str, directive: str) -> SynthesizedFiles:
     """Apply one directive to Claude's file."""
-    return merge_candidate_symbols("claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [said])
+    return merge_candidate_symbols(
+        "claude", {"claude": {path: base.encode()}, "gpt": {path: gpt.encode()}}, [directive]
+    )
 
 
-def merged_text(made: SynthesizedFiles) -> str:
+def merged_text(result: SynthesizedFiles) -> str:
     """Return the one file of a synthesis that applied everything."""
-    assert made.left == ()
-    (text,) = made.files.values()
+    assert result.left == ()
+    (text,) = result.files.values()
     return text.decode()
 
 
-def refusal_reason(made: SynthesizedFiles) -> str:
+def refusal_reason(result: SynthesizedFiles) -> str:
     """Return why the only directive was not applied; nothing may be taken."""
-    assert made.took == ()
-    assert len(made.left) == 1
-    return made.left[0].why
+    assert result.took == ()
+    assert len(result.left) == 1
+    return result.left[0].why
 
 
 CONSTRUCTORS = (
@@ -55,11 +57,11 @@ def test_a_constructor_is_taken_without_its_class(path: str, name: str) -> None:
     donor = source.replace(file.symbol_text(symbol), make_variant(file, symbol) or b"")
     assert donor != source
     owner = name.rpartition(".")[0]
-    for said in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):
-        made = merge_candidate_symbols("claude", {"claude": {path: source}, "gpt": {path: donor}}, [said])
-        assert made.left == ()
-        assert made.files[path] == donor
-        assert [contribution.symbol for contribution in made.took] == [name]
+    for directive in (f"replace `{name}` by gpt's", f"replace the constructor of `{owner}` by gpt's"):
+        result = merge_candidate_symbols("claude", {"claude": {path: source}, "gpt": {path: donor}}, [directive])
+        assert result.left == ()
+        assert result.files[path] == donor
+        assert [contribution.symbol for contribution in result.took] == [name]
 
 
 def test_a_class_inside_a_class_of_its_name_is_different() -> None:
@@ -67,8 +69,8 @@ def test_a_class_inside_a_class_of_its_name_is_different() -> None:
     assert merged_text(apply_directive("a.py", base, base.replace("1", "2"), "replace A.A by gpt's")) == base.replace(
         "x = 1", "x = 2"
     )
-    made = apply_directive("a.py", base, base.replace("1", "2"), "use gpt's constructor of A")
-    assert merged_text(made) == base.replace("y = 1", "y = 2")
+    result = apply_directive("a.py", base, base.replace("1", "2"), "use gpt's constructor of A")
+    assert merged_text(result) == base.replace("y = 1", "y = 2")
 
 
 def test_a_missing_constructor_is_not_the_class() -> None:
@@ -109,8 +111,8 @@ def test_a_bare_name_is_the_function_and_not_the_method(said: str) -> None:
 
 @pytest.mark.parametrize("said", ["Server.run from gpt", "replace the method run by gpt's", "add gpt's run to Server"])
 def test_a_method_is_named_by_its_class_or_by_being_one(said: str) -> None:
-    made = apply_directive("src/app.py", BOTH, OURS, said)
-    assert merged_text(made) == BOTH.replace("self):\n        return 1", "self):\n        return 2")
+    result = apply_directive("src/app.py", BOTH, OURS, said)
+    assert merged_text(result) == BOTH.replace("self):\n        return 1", "self):\n        return 2")
 
 
 def test_a_go_function_is_not_the_method_of_its_name() -> None:
@@ -138,9 +140,9 @@ def test_a_bare_name_is_not_matched_to_a_method_of_the_base() -> None:
     ],
 )
 def test_a_symbol_of_another_kind_is_refused(base: str, gpt: str) -> None:
-    said = refusal_reason(apply_directive("a.py", base, gpt, "replace login by gpt's"))
-    assert said.startswith("login is a ")
-    assert " in a.py, but login is a " in said
+    directive = refusal_reason(apply_directive("a.py", base, gpt, "replace login by gpt's"))
+    assert directive.startswith("login is a ")
+    assert " in a.py, but login is a " in directive
 
 
 RUBY = """class A
@@ -255,16 +257,16 @@ OVERLOADS = (
     ],
 )
 def test_one_overload_is_taken_without_warnings_about_others(said: str, line: str) -> None:
-    made = apply_directive("A.java", OVERLOADS, OVERLOADS.replace("1", "2"), f"replace {said} by gpt's")
-    assert merged_text(made) == OVERLOADS.replace(f"{line} {{ return 1", f"{line} {{ return 2")
+    result = apply_directive("A.java", OVERLOADS, OVERLOADS.replace("1", "2"), f"replace {said} by gpt's")
+    assert merged_text(result) == OVERLOADS.replace(f"{line} {{ return 1", f"{line} {{ return 2")
 
 
 def test_a_missing_overload_is_reported() -> None:
     base = "class A {\n    int f(int a) { return 1; }\n}\n"
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
-    made = apply_directive("A.java", base, donor, "replace A.f(int) by gpt's")
-    assert [contribution.symbol for contribution in made.took] == ["A.f"]
-    assert "The new code expects `int f(String a)`" in made.left[0].why
+    result = apply_directive("A.java", base, donor, "replace A.f(int) by gpt's")
+    assert [contribution.symbol for contribution in result.took] == ["A.f"]
+    assert "The new code expects `int f(String a)`" in result.left[0].why
 
 
 def test_types_with_commas_and_annotations_distinguish_overloads() -> None:
@@ -272,10 +274,10 @@ def test_types_with_commas_and_annotations_distinguish_overloads() -> None:
         "class A {\n    int f(@Nullable Map<String, List<Integer>> a, final int b) { return 1; }\n"
         "    int f(Map<String, Integer> a, int b) { return 1; }\n}\n"
     )
-    made = apply_directive(
+    result = apply_directive(
         "A.java", base, base.replace("1", "2"), "replace A.f(Map<String, List<Integer>>, int) by gpt's"
     )
-    assert merged_text(made) == base.replace("return 1", "return 2", 1)
+    assert merged_text(result) == base.replace("return 1", "return 2", 1)
 
 
 def test_in_languages_without_overloads_parameters_are_ignored() -> None:
@@ -293,9 +295,9 @@ def test_prototypes_follow_a_changed_signature(path: str) -> None:
     longer = base.replace("static int add", "static long add")
     assert merged_text(apply_directive(path, base, longer, "replace add by gpt's")) == longer
     undeclared = donor.replace("static int add(long a);\n", "")
-    made = apply_directive(path, base, undeclared, "replace add by gpt's")
-    assert made.took[0].symbol == "add"
-    assert [directive.why for directive in made.left] == [f"{path} still declares `add` as `static int add(int a);`."]
+    result = apply_directive(path, base, undeclared, "replace add by gpt's")
+    assert result.took[0].symbol == "add"
+    assert [directive.why for directive in result.left] == [f"{path} still declares `add` as `static int add(int a);`."]
     named = undeclared.replace("long a", "int b")
     assert "static int add(int a);" in merged_text(apply_directive(path, base, named, "replace add by gpt's"))
 

@@ -118,12 +118,12 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
     verdict = read_reply(Expect("judge-merge", choices=("claude", "gpt", "gemini")), reply, False).verdict
     assert verdict is not None
     assert verdict.directives is not None
-    made = merge_candidate_symbols(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
-    source = made.files[PATH]
+    result = merge_candidate_symbols(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)
+    source = result.files[PATH]
     assert method_text(source, "login") == method_text(GPT, "login")
     assert method_text(source, "rollback") == method_text(GEMINI, "rollback")
-    assert made.left == ()
-    assert made.took == (
+    assert result.left == ()
+    assert result.took == (
         Contribution(PATH, "Session.login", "gpt"),
         Contribution(PATH, "_slow", "gpt"),
         Contribution(PATH, "Session.digest", "gpt"),
@@ -136,16 +136,16 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
 
 
 def test_everything_not_named_stays_identical_byte_for_byte() -> None:
-    made = apply_directives("base Claude, login from GPT, rollback from Gemini").files[PATH]
-    assert find_first_syntax_error(PATH, made) is None
+    result = apply_directives("base Claude, login from GPT, rollback from Gemini").files[PATH]
+    assert find_first_syntax_error(PATH, result) is None
     lost = [
         line[2:]
-        for line in difflib.ndiff(CLAUDE.decode().splitlines(), made.decode().splitlines())
+        for line in difflib.ndiff(CLAUDE.decode().splitlines(), result.decode().splitlines())
         if line.startswith("- ")
     ]
     assert lost == ["        return self.check(user, word)", "        raise NotImplementedError"]
-    assert b'\nleft as it is\n    """\n' in made
-    assert made.endswith(CLAUDE[CLAUDE.index(b"def legacy_login") :])
+    assert b'\nleft as it is\n    """\n' in result
+    assert result.endswith(CLAUDE[CLAUDE.index(b"def legacy_login") :])
 
 
 def test_without_directives_the_result_is_the_base() -> None:
@@ -182,15 +182,15 @@ def test_directives_for_the_base_itself_change_nothing(said: str) -> None:
     ],
 )
 def test_symbols_in_a_list_come_from_the_seat_named_for_the_list(said: str, taken: dict[str, str]) -> None:
-    made = apply_directives(said)
-    assert made.left == ()
-    assert taken.items() <= {contribution.symbol: contribution.seat for contribution in made.took}.items()
+    result = apply_directives(said)
+    assert result.left == ()
+    assert taken.items() <= {contribution.symbol: contribution.seat for contribution in result.took}.items()
 
 
 def test_one_directive_can_take_one_symbol_and_remove_another() -> None:
-    made = apply_directives("take login from gpt then remove legacy_login")
-    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
-    assert made.removed == (RemovedSymbol(PATH, "legacy_login"),)
+    result = apply_directives("take login from gpt then remove legacy_login")
+    assert result.took[0] == Contribution(PATH, "Session.login", "gpt")
+    assert result.removed == (RemovedSymbol(PATH, "legacy_login"),)
 
 
 @pytest.mark.parametrize(
@@ -219,48 +219,48 @@ def test_one_directive_can_take_one_symbol_and_remove_another() -> None:
     ],
 )
 def test_many_wordings_of_a_directive_are_understood(said: str) -> None:
-    made = apply_directives(said)
-    assert made.left == ()
-    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
-    assert method_text(made.files[PATH], "login") == method_text(GPT, "login")
-    assert method_text(made.files[PATH], "rollback") == method_text(CLAUDE, "rollback")
+    result = apply_directives(said)
+    assert result.left == ()
+    assert result.took[0] == Contribution(PATH, "Session.login", "gpt")
+    assert method_text(result.files[PATH], "login") == method_text(GPT, "login")
+    assert method_text(result.files[PATH], "rollback") == method_text(CLAUDE, "rollback")
 
 
 def test_one_directive_can_take_several_symbols_from_one_seat() -> None:
-    made = apply_directives("take login, digest and rollback from gpt; add Gemini's purge")
-    assert [contribution.symbol for contribution in made.took if contribution.seat == "gpt"][:3] == [
+    result = apply_directives("take login, digest and rollback from gpt; add Gemini's purge")
+    assert [contribution.symbol for contribution in result.took if contribution.seat == "gpt"][:3] == [
         "Session.login",
         "_slow",
         "Session.digest",
     ]
-    assert b'return "gpt"' in made.files[PATH]
-    assert b"def purge(store)" in made.files[PATH]
+    assert b'return "gpt"' in result.files[PATH]
+    assert b"def purge(store)" in result.files[PATH]
 
 
 def test_a_whole_file_and_a_whole_class_can_be_taken() -> None:
-    made = apply_directives(
+    result = apply_directives(
         "whole file tests/test_purge.py from gemini", "notes.txt from gemini", "use gpt's Session class"
     )
-    assert made.files["tests/test_purge.py"] == TESTS
-    assert made.files["notes.txt"] == b"purge\n"
-    assert b"class Session:\n  def login" in made.files[PATH]
-    assert b"def legacy_login" in made.files[PATH]
-    assert Contribution("tests/test_purge.py", "", "gemini") in made.took
+    assert result.files["tests/test_purge.py"] == TESTS
+    assert result.files["notes.txt"] == b"purge\n"
+    assert b"class Session:\n  def login" in result.files[PATH]
+    assert b"def legacy_login" in result.files[PATH]
+    assert Contribution("tests/test_purge.py", "", "gemini") in result.took
 
 
 def test_imports_are_taken_without_duplicates() -> None:
-    made = apply_directives("imports from gpt")
-    assert made.files[PATH].count(b"import hashlib") == 1
+    result = apply_directives("imports from gpt")
+    assert result.files[PATH].count(b"import hashlib") == 1
     head = b'"""Who may come in."""\n\nimport hashlib\nimport hmac\nfrom time import monotonic as now\n\nLIMIT = 3\n'
-    assert made.files[PATH] == head + CLAUDE[CLAUDE.index(b"LIMIT = 3\n") + 10 :]
+    assert result.files[PATH] == head + CLAUDE[CLAUDE.index(b"LIMIT = 3\n") + 10 :]
 
 
 def test_a_function_can_be_removed() -> None:
-    made = apply_directives("remove legacy_login")
-    assert made.files[PATH] == CLAUDE.replace(
+    result = apply_directives("remove legacy_login")
+    assert result.files[PATH] == CLAUDE.replace(
         b"\n\n\ndef legacy_login(user):\n    return  user  # as it always was", b""
     )
-    assert (made.took, made.removed) == ((), (RemovedSymbol(PATH, "legacy_login"),))
+    assert (result.took, result.removed) == ((), (RemovedSymbol(PATH, "legacy_login"),))
 
 
 @pytest.mark.parametrize(
@@ -287,11 +287,11 @@ def test_a_function_can_be_removed() -> None:
     ],
 )
 def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) -> None:
-    made = apply_directives(said)
-    assert made.files == CANDIDATES["claude"]
-    assert made.took == ()
-    assert len(made.left) == 1
-    assert why in made.left[0].why
+    result = apply_directives(said)
+    assert result.files == CANDIDATES["claude"]
+    assert result.took == ()
+    assert len(result.left) == 1
+    assert why in result.left[0].why
 
 
 @pytest.mark.parametrize(
@@ -339,16 +339,16 @@ def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) 
     ],
 )
 def test_a_reason_that_may_contain_a_request_is_skipped(said: str, why: str) -> None:
-    made = apply_directives(said)
-    assert (made.files, made.took) == (CANDIDATES["claude"], ())
-    assert [directive.directive for directive in made.left] == [said]
-    assert why in made.left[0].why
+    result = apply_directives(said)
+    assert (result.files, result.took) == (CANDIDATES["claude"], ())
+    assert [directive.directive for directive in result.left] == [said]
+    assert why in result.left[0].why
 
 
 def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
-    made = apply_directives("login from GPT, and mind the locks in src/auth.py")
-    assert method_text(made.files[PATH], "login") == method_text(GPT, "login")
-    assert made.left == (
+    result = apply_directives("login from GPT, and mind the locks in src/auth.py")
+    assert method_text(result.files[PATH], "login") == method_text(GPT, "login")
+    assert result.left == (
         UnmergedDirective(
             "mind the locks in src/auth.py",
             "`mind` is not a known seat, file or symbol.",
@@ -375,31 +375,31 @@ def test_a_seat_is_recognised_by_a_unique_beginning_of_its_name() -> None:
 
 def test_candidates_may_be_named_by_labels() -> None:
     candidates = {"A": {PATH: CLAUDE}, "B": {PATH: GPT}, "C": {PATH: GEMINI}}
-    made = merge_candidate_symbols("A", candidates, ["replace A's login by B's", "add a rollback from C"])
-    assert made.left == ()
-    assert {contribution.seat for contribution in made.took} == {"B", "C"}
+    result = merge_candidate_symbols("A", candidates, ["replace A's login by B's", "add a rollback from C"])
+    assert result.left == ()
+    assert {contribution.seat for contribution in result.took} == {"B", "C"}
 
 
 def test_an_ambiguous_name_is_skipped() -> None:
-    two = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
-    made = merge_candidate_symbols("claude", two, ["login from gpt", "Session.login from gpt"])
-    assert made.left == (
+    candidates = {**CANDIDATES, "gpt": {PATH: GPT, "src/other.py": b"class Other:\n    def login(self): ...\n"}}
+    result = merge_candidate_symbols("claude", candidates, ["login from gpt", "Session.login from gpt"])
+    assert result.left == (
         UnmergedDirective(
             "login from gpt",
             "login is ambiguous. Possible symbols: Session.login in src/auth.py, Other.login in src/other.py.",
             (PATH, "src/other.py"),
         ),
     )
-    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
+    assert result.took[0] == Contribution(PATH, "Session.login", "gpt")
 
 
 def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
     base = {PATH: b"def check(one):\n    return one\n"}
-    made = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
-    assert made.files[PATH].startswith(base[PATH])
-    assert b"def purge(store)" in made.files[PATH]
-    assert [directive.files for directive in made.left] == [(PATH,)]
-    assert "check(one, two, three)" in made.left[0].why
+    result = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["add gemini's purge"])
+    assert result.files[PATH].startswith(base[PATH])
+    assert b"def purge(store)" in result.files[PATH]
+    assert [directive.files for directive in result.left] == [(PATH,)]
+    assert "check(one, two, three)" in result.left[0].why
 
 
 @pytest.mark.parametrize(
@@ -424,16 +424,18 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
 )
 def test_a_field_missing_from_the_bases_struct_is_reported(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
-    made = merge_candidate_symbols("claude", candidates, ["replace Go by gpt's"])
-    assert [directive.why for directive in made.left] == [f"The new code uses `mu`, but S has no such field in {path}."]
+    result = merge_candidate_symbols("claude", candidates, ["replace Go by gpt's"])
+    assert [directive.why for directive in result.left] == [
+        f"The new code uses `mu`, but S has no such field in {path}."
+    ]
     assert merge_candidate_symbols("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
 
 
 def test_an_import_that_conflicts_with_the_base_is_reported() -> None:
     base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
-    made = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
-    assert made.files[PATH].count(b"import") == 3
-    assert "`from time import monotonic as now`" in made.left[0].why
+    result = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
+    assert result.files[PATH].count(b"import") == 3
+    assert "`from time import monotonic as now`" in result.left[0].why
 
 
 LOGINS = {"account.go": "Login", "Account.cs": "Login", "account.c": "account_login"}
@@ -456,16 +458,16 @@ NEEDED = {
 def test_a_function_brings_its_dependencies_in_every_language(path: str) -> None:
     base, donor = ((FIXTURES / seat / path).read_bytes() for seat in ("claude", "gpt"))
     name = LOGINS.get(path, "login")
-    made = merge_candidate_symbols(
+    result = merge_candidate_symbols(
         "claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"replace {name} by GPT's"]
     )
-    assert made.left == ()
-    assert [contribution.symbol for contribution in made.took][1:] == NEEDED[path].split(", ")
-    assert find_first_syntax_error(path, made.files[path]) is None
+    assert result.left == ()
+    assert [contribution.symbol for contribution in result.took][1:] == NEEDED[path].split(", ")
+    assert find_first_syntax_error(path, result.files[path]) is None
     again = merge_candidate_symbols(
-        "claude", {"claude": made.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"]
+        "claude", {"claude": result.files, "gpt": {path: donor}}, [f"replace {name} by GPT's"]
     )
-    assert again.files == made.files
+    assert again.files == result.files
 
 
 @pytest.mark.parametrize(
@@ -481,8 +483,8 @@ def test_a_function_brings_its_dependencies_in_every_language(path: str) -> None
     ],
 )
 def test_imports_of_decorators_and_attributes_come_along(path: str, base: bytes, donor: bytes, name: str) -> None:
-    made = merge_candidate_symbols("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
-    assert made.files[path] == donor
+    result = merge_candidate_symbols("claude", {"claude": {path: base}, "gpt": {path: donor}}, [f"{name} from gpt"])
+    assert result.files[path] == donor
 
 
 TYPED = b'''"""Doors."""
@@ -524,24 +526,24 @@ def settings():
     return tomllib
 """
     typed, chosen = (
-        merge_candidate_symbols("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [said])
-        for said in ("replace login by gpt's", "add gpt's settings")
+        merge_candidate_symbols("claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, [directive])
+        for directive in ("replace login by gpt's", "add gpt's settings")
     )
     assert typed.files["a.py"] == TYPED
-    for made in (typed, chosen):
-        assert made.left == ()
-        exec(compile(made.files["a.py"], "a.py", "exec", dont_inherit=True), {})
+    for result in (typed, chosen):
+        assert result.left == ()
+        exec(compile(result.files["a.py"], "a.py", "exec", dont_inherit=True), {})
     assert [contribution.symbol for contribution in chosen.took][:2] == ["settings", "import sys"]
 
 
 def test_an_import_that_must_be_first_is_inserted_first() -> None:
     donor = b"from __future__ import annotations\n\nimport re\n\n\ndef f(x: Later) -> None:\n    re.purge()\n"
     for base in (b"def f(x): ...\n", b"import os\n\n\ndef f(x): ...\n", b"#!/bin/python\nimport os\ndef f(x): ...\n"):
-        made = merge_candidate_symbols(
+        result = merge_candidate_symbols(
             "claude", {"claude": {"a.py": base}, "gpt": {"a.py": donor}}, ["f from gpt"]
         ).files["a.py"]
-        assert b"from __future__ import annotations" in made
-        exec(compile(made, "a.py", "exec", dont_inherit=True), {})
+        assert b"from __future__ import annotations" in result
+        exec(compile(result, "a.py", "exec", dont_inherit=True), {})
     bare = {"a.py": b"import re\n\n\ndef f(x):\n    return 1\n"}
     plain = {"a.py": donor.replace(b"x: Later) -> None", b"x)")}
     assert (
@@ -567,12 +569,12 @@ class Repo
     }
 }
 """
-    made = merge_candidate_symbols(
+    result = merge_candidate_symbols(
         "claude", {"claude": {"a.php": base}, "gpt": {"a.php": donor}}, ["replace Repo::find by gpt's"]
     )
-    assert made.left == ()
-    taken = {"Repo.find", "Repo.TTL", "Repo.cache", "use App\\Clock;"}
-    assert {contribution.symbol for contribution in made.took} == taken
+    assert result.left == ()
+    names = {"Repo.find", "Repo.TTL", "Repo.cache", "use App\\Clock;"}
+    assert {contribution.symbol for contribution in result.took} == names
 
 
 def test_replaced_contributions_are_not_credited() -> None:
@@ -587,9 +589,9 @@ def test_replaced_contributions_are_not_credited() -> None:
     assert apply_directives("login from gpt", f"whole file {PATH} from gemini").took == (
         Contribution(PATH, "", "gemini"),
     )
-    gone = apply_directives("rollback from gemini", "remove rollback")
-    assert (RemovedSymbol(PATH, "Session.rollback"),) == gone.removed
-    assert [contribution.symbol for contribution in gone.took] == ["from contextlib import suppress"]
+    removed = apply_directives("rollback from gemini", "remove rollback")
+    assert (RemovedSymbol(PATH, "Session.rollback"),) == removed.removed
+    assert [contribution.symbol for contribution in removed.took] == ["from contextlib import suppress"]
     back = apply_directives("remove rollback", "add gemini's rollback to Session")
     assert back.removed == ()
 
@@ -597,8 +599,8 @@ def test_replaced_contributions_are_not_credited() -> None:
 def test_the_first_import_goes_after_a_byte_order_mark() -> None:
     base = {"a.py": b"\xef\xbb\xbfdef f():\n    return 1\n"}
     donor = {"a.py": b"import re\n\n\ndef f():\n    return re\n"}
-    made = merge_candidate_symbols("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
-    assert made.files["a.py"] == b"\xef\xbb\xbf" + donor["a.py"]
+    result = merge_candidate_symbols("claude", {"claude": base, "gpt": donor}, ["f from gpt"])
+    assert result.files["a.py"] == b"\xef\xbb\xbf" + donor["a.py"]
 
 
 def test_an_import_brings_the_file_that_the_base_lacks() -> None:
@@ -609,8 +611,8 @@ def test_an_import_brings_the_file_that_the_base_lacks() -> None:
         "app/unused.py": b"x = 1\n",
     }
     base = {"app/auth.py": b"def login(): ...\n"}
-    made = merge_candidate_symbols("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
-    assert made.files == {path: donor[path] for path in ("app/auth.py", "app/locks.py", "app/times.py")}
+    result = merge_candidate_symbols("claude", {"claude": base, "gpt": donor}, ["login from gpt"])
+    assert result.files == {path: donor[path] for path in ("app/auth.py", "app/locks.py", "app/times.py")}
     half = {**base, "app/locks.py": b"def taken(): ...\n", "app/times.py": b"def now(): ...\n"}
     less = merge_candidate_symbols("claude", {"claude": half, "gpt": donor}, ["login from gpt"])
     assert b"def held()" in less.files["app/locks.py"]
@@ -636,33 +638,33 @@ def test_an_import_brings_the_file_that_the_base_lacks() -> None:
 )
 def test_the_first_import_of_a_file_goes_before_its_code(path: str, source: bytes, line: bytes, first: bytes) -> None:
     donor = (b"<?php\n" if path == "a.php" else b"package a\n" if path == "a.go" else b"") + line + b"\n"
-    made = merge_candidate_symbols(
+    result = merge_candidate_symbols(
         "claude", {"claude": {path: source}, "gpt": {path: donor}}, ["imports from gpt"]
     ).files[path]
-    assert find_first_syntax_error(path, made) is None
-    assert made.replace(line, b"").split() == source.split()
-    assert made.index(line) < made.index(first)
-    assert made.index(line) > made.index(b"package a") if b"package a" in made else True
-    assert not made.startswith(line) or path == "a.py"
+    assert find_first_syntax_error(path, result) is None
+    assert result.replace(line, b"").split() == source.split()
+    assert result.index(line) < result.index(first)
+    assert result.index(line) > result.index(b"package a") if b"package a" in result else True
+    assert not result.startswith(line) or path == "a.py"
 
 
 def test_a_function_from_a_text_brings_its_imports_and_helpers() -> None:
     text = b"import q\n\n\ndef near(x):\n    return q.of(x)\n\n\ndef f(x):\n    return near(x)\n"
-    made = transplant_symbol("a.py", b"def f(x):\n    return x\n", "f", text)
-    assert isinstance(made, TransplantedSymbol)
-    assert made.source == text
-    assert (made.symbols, made.imports) == (("f", "near"), ("import q",))
+    result = transplant_symbol("a.py", b"def f(x):\n    return x\n", "f", text)
+    assert isinstance(result, TransplantedSymbol)
+    assert result.source == text
+    assert (result.symbols, result.imports) == (("f", "near"), ("import q",))
 
 
 def test_a_function_may_be_named_like_the_start_of_a_reason() -> None:
     versions = {
         seat: {"find.js": f"function which() {{\n  return '{seat}'\n}}\n".encode()} for seat in ("claude", "gpt")
     }
-    made = merge_candidate_symbols("claude", versions, ["replace `which` by gpt's"])
-    assert made.files == versions["gpt"]
+    result = merge_candidate_symbols("claude", versions, ["replace `which` by gpt's"])
+    assert result.files == versions["gpt"]
 
 
 def test_a_request_to_keep_code_does_not_disturb_clear_parts() -> None:
-    made = apply_directives("Take login from GPT and keep the rest as is")
-    assert made.took[0] == Contribution(PATH, "Session.login", "gpt")
-    assert [directive.directive for directive in made.left] == ["keep the rest as is"]
+    result = apply_directives("Take login from GPT and keep the rest as is")
+    assert result.took[0] == Contribution(PATH, "Session.login", "gpt")
+    assert [directive.directive for directive in result.left] == ["keep the rest as is"]

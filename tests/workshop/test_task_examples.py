@@ -128,7 +128,7 @@ def test_examples_pass_for_a_right_program_and_fail_for_a_wrong_one(tmp_path: Pa
 
 
 def test_floats_in_examples_are_compared_approximately(tmp_path: Path) -> None:
-    said = (
+    text = (
         "it(1) is 0.3",
         "it(2) is [0.3, (1, {'a': 0.3})]",
         "it(3) is 0.0",
@@ -139,7 +139,7 @@ def test_floats_in_examples_are_compared_approximately(tmp_path: Path) -> None:
     values = ("0.1 + 0.2", "[0.1 + 0.2, (1, {'a': 0.1 + 0.2})]", "0.1 + 0.2 - 0.3", "3", "3.0000000000000004", "(0.3,)")
     (tmp_path / "kit.py").write_text(f"def it(n):\n    return [{', '.join(values)}][n - 1]\n")
     (tmp_path / "test_examples.py").write_text(
-        render_example_unittest(extract_example_tests_from_task(", ".join(said)), ["kit"])
+        render_example_unittest(extract_example_tests_from_task(", ".join(text)), ["kit"])
     )
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     failed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -42,16 +42,16 @@ def test_a_check_that_ran_fewer_tests_fails(said: str) -> None:
 
 def test_checks_without_lost_tests_are_unchanged() -> None:
     before = [CheckOutcome("tests", (), 1, "1 failed in 0.1s\n"), CheckOutcome("lint", (), 0, "fine\n")]
-    found = (
+    outcomes = (
         CheckOutcome("tests", (), 0, "2 passed in 0.1s\n"),
         CheckOutcome("lint", (), 0, ""),
         CheckOutcome("new", (), 0, ""),
     )
-    assert fail_checks_with_fewer_tests(found, before) == found
+    assert fail_checks_with_fewer_tests(outcomes, before) == outcomes
 
 
-def outcome(code: int, said: str) -> CheckOutcome:
-    return CheckOutcome("tests", (), code, said)
+def outcome(code: int, output: str) -> CheckOutcome:
+    return CheckOutcome("tests", (), code, output)
 
 
 CONFTEST = """ImportError while loading conftest '/tmp/{}/conftest.py'.
@@ -111,8 +111,8 @@ def test_a_check_that_never_starts_says_nothing_about_a_change(bare: CheckOutcom
 
 
 def test_a_new_check_that_cannot_start_says_nothing_about_a_change() -> None:
-    said = "The check tests could not be started: sh: 1: jest: not found."
-    assert explain_uninformative_check(outcome(127, "sh: 1: jest: not found\n"), None) == said
+    output = "The check tests could not be started: sh: 1: jest: not found."
+    assert explain_uninformative_check(outcome(127, "sh: 1: jest: not found\n"), None) == output
 
 
 ONE_FAILED = outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n")

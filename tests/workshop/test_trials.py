@@ -51,10 +51,10 @@ def f(x):
 
 @pytest.fixture
 async def sandbox() -> Sandbox:
-    found = await find_sandbox(SandboxSettings(use="bubblewrap"))
-    if isinstance(found, str):
-        pytest.fail(found) if os.environ.get("CI") else pytest.skip(found)
-    return found
+    examples = await find_sandbox(SandboxSettings(use="bubblewrap"))
+    if isinstance(examples, str):
+        pytest.fail(examples) if os.environ.get("CI") else pytest.skip(examples)
+    return examples
 
 
 def write_trees(root: Path, **texts: str) -> dict[str, Path]:
@@ -76,11 +76,11 @@ def sum_tests(**expected: int) -> str:
 
 
 async def run_trials(
-    sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], said: list[str] | None = None
+    sandbox: Sandbox, trees: dict[str, Path], tests: dict[str, str], lines: list[str] | None = None
 ) -> TrialResults:
     files = {author: {f"tests/test_{author}.py": text} for author, text in tests.items()}
     return await run_candidate_trials(
-        sandbox, trees, CHECKS, files, sys.executable, said.append if said is not None else None
+        sandbox, trees, CHECKS, files, sys.executable, lines.append if lines is not None else None
     )
 
 
@@ -91,21 +91,21 @@ async def test_tests_of_two_other_seats_reject_a_wrong_candidate(sandbox: Sandbo
         "bob": sum_tests(_123=6, _22=4),
         "eve": sum_tests(_123=6, _1=1),
     }
-    said: list[str] = []
-    trials = await run_trials(sandbox, trees, tests, said)
+    lines: list[str] = []
+    trials = await run_trials(sandbox, trees, tests, lines)
     assert trials.baseline == {"sound": True}
     assert trials.tests["bob"]["bob: tests/test_bob.py::test__123"]
     assert not trials.tests["ada"]["bob: tests/test_bob.py::test__123"]
     judged = rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert judged.best == ("bob", "eve")
-    assert "sound passed before" in said
-    assert "bob's tests: 0 of 2 passed with ada" in said
+    assert "sound passed before" in lines
+    assert "bob's tests: 0 of 2 passed with ada" in lines
 
 
 async def test_check_output_is_shown_live(sandbox: Sandbox, tmp_path: Path) -> None:
     slow = {"slow": (sys.executable, "-c", "import time; print('half way', flush=True); time.sleep(600)")}
-    heard = asyncio.Event()
+    output_seen = asyncio.Event()
     trying = asyncio.create_task(
         run_candidate_trials(
             sandbox,
@@ -113,12 +113,12 @@ async def test_check_output_is_shown_live(sandbox: Sandbox, tmp_path: Path) -> N
             slow,
             {},
             sys.executable,
-            lambda line: heard.set() if line == "slow with ada: half way" else None,
+            lambda line: output_seen.set() if line == "slow with ada: half way" else None,
             seconds=600,
         )
     )
     try:
-        await asyncio.wait_for(heard.wait(), 120)
+        await asyncio.wait_for(output_seen.wait(), 120)
     finally:
         trying.cancel()
         await asyncio.gather(trying, return_exceptions=True)
@@ -147,7 +147,7 @@ async def test_variations_of_inputs_distinguish_candidates(sandbox: Sandbox, tmp
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3, other(1) must be 2.")
     )
-    differ = [call for call, said in trials.outputs["ada"].items() if trials.outputs["bob"][call] != said]
+    differ = [call for call, lines in trials.outputs["ada"].items() if trials.outputs["bob"][call] != lines]
     assert differ == ["shop.total([])"]
     assert trials.outputs["bob"]["shop.total([])"] == "!", "which error it is says nothing of an input nobody wrote"
     assert [output for output in trials.outputs["ada"] if output.startswith("shop.total([2, 1]")] == [
@@ -237,11 +237,11 @@ def test_immutable_arguments_are_recognised(arguments: str) -> None:
 
 def test_tests_failed_by_their_author_count_if_two_authors_agree() -> None:
     wrong = {"ada: a": False, "eve: e": False}
-    both = TrialResults(
+    results = TrialResults(
         tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": True}},
         authors={"ada: a": "ada", "eve: e": "eve"},
     )
-    assert both.evidence_authors("bob") == ("ada", "eve")
+    assert results.evidence_authors("bob") == ("ada", "eve")
     one = TrialResults(
         tests={BASELINE: wrong, "ada": wrong, "eve": wrong, "bob": {"ada: a": True, "eve: e": False}},
         authors={"ada: a": "ada", "eve: e": "eve"},
@@ -274,8 +274,8 @@ def test_other_seats_support_a_candidate_only_with_all_their_tests(
         authors=authors,
     )
     assert trials.has_own_evidence("bob")
-    said = "eve's own code fails one of hers, and old's test passes without any: neither is heard"
-    assert trials.other_authors_verdicts("bob") == (agree, against), said
+    lines = "eve's own code fails one of hers, and old's test passes without any: neither is heard"
+    assert trials.other_authors_verdicts("bob") == (agree, against), lines
 
 
 @pytest.mark.parametrize(("passes_the_other", "shown"), [(True, ("ada",)), (False, ())], ids=["all", "a part"])
@@ -300,13 +300,13 @@ def test_text_arguments_are_varied_with_other_punctuation() -> None:
 def test_variations_change_one_argument_and_keep_its_type() -> None:
     source = ["def f(a, b=0, *, c='', d=False, e=()): ..."]
     calls = collect_trial_calls((), {"m": source}, ["f(5, b=2.5, c='Ab', d=True, e=(1, 2))"])
-    said = [call.arguments for call in calls]
-    assert said[0] == "5, b=2.5, c='Ab', d=True, e=(1, 2)"
+    lines = [call.arguments for call in calls]
+    assert lines[0] == "5, b=2.5, c='Ab', d=True, e=(1, 2)"
     assert [call.is_variation for call in calls] == [False] + [True] * (len(calls) - 1)
     for other in ("0, b=2.5", "-5, b=2.5", "5, b=0.0", "c='', d=True", "c='AB', d=True", "d=False", "e=(2, 1)", "e=()"):
-        assert any(other in line for line in said), other
-    assert len(set(said)) == len(said)
-    assert all(sum(a != b for a, b in zip(line.split(", "), said[0].split(", "), strict=False)) <= 3 for line in said)
+        assert any(other in line for line in lines), other
+    assert len(set(lines)) == len(lines)
+    assert all(sum(a != b for a, b in zip(line.split(", "), lines[0].split(", "), strict=False)) <= 3 for line in lines)
 
 
 def test_a_call_in_the_task_may_name_the_module() -> None:
@@ -330,7 +330,7 @@ async def test_tests_in_other_languages_run_with_the_checks(sandbox: Sandbox, tm
 
 
 async def run_on_task(
-    sandbox: Sandbox, trees: dict[str, Path], task: str, said: list[str] | None = None
+    sandbox: Sandbox, trees: dict[str, Path], task: str, lines: list[str] | None = None
 ) -> TrialResults:
     examples = (
         {"test_task.py": render_example_unittest(found, ["shop"])}
@@ -343,22 +343,22 @@ async def run_on_task(
         CHECKS,
         {},
         sys.executable,
-        said.append if said is not None else None,
+        lines.append if lines is not None else None,
         TrialTask(examples=examples),
     )
 
 
 async def test_only_examples_that_failed_before_count_as_a_check(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = write_trees(tmp_path, ada=RIGHT, bob=LAST)
-    said: list[str] = []
-    trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", said)
+    lines: list[str] = []
+    trials = await run_on_task(sandbox, trees, "total([]) is 0, total([1, 2]) must be 3, total([5]) gives 5", lines)
     assert trials.baseline == {"sound": True, BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]: False}
     *_, ada = trials.checks["ada"]
     *_, bob = trials.checks["bob"]
     assert (ada.kind, ada.code, ada.output) == (CheckKind.EXAMPLES, 0, "2 of 2 gave the result that the task says.")
     assert (bob.kind, bob.code) == (CheckKind.EXAMPLES, 1)
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("ada",), ("bob",))
-    assert "the examples in the task: 3 of 3 passed with ada" in said
+    assert "the examples in the task: 3 of 3 passed with ada" in lines
 
 
 async def test_a_failed_example_is_reported_with_its_result(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -366,14 +366,14 @@ async def test_a_failed_example_is_reported_with_its_result(sandbox: Sandbox, tm
     unfinished = "def total(prices)\n"
     trees = write_trees(tmp_path, ada=LAST, bob=broken, eve=unfinished)
     trials = await run_on_task(sandbox, trees, "total([1, 2]) is 3, total([7]) is 7 and total(None) raises TypeError")
-    told = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BASELINE}
-    assert told["ada"] == [
+    messages = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BASELINE}
+    assert messages["ada"] == [
         "1 of 3 gave the result that the task says.",
         "total([1, 2]) must be 3, but it returned 2.",
         "total(None) must raise TypeError, but it returned 0.",
     ]
-    assert told["bob"][2] == "total([7]) must be 7, but it raised KeyError: 'no such'."
-    assert told["eve"][0] == "0 of 3 gave the result that the task says."
+    assert messages["bob"][2] == "total([7]) must be 7, but it raised KeyError: 'no such'."
+    assert messages["eve"][0] == "0 of 3 gave the result that the task says."
 
 
 @pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
@@ -409,9 +409,9 @@ async def test_tests_run_by_unittest_without_pytest(sandbox: Sandbox, tmp_path: 
     )
     hidden = "import sys\nsys.modules['pytest'] = None\n"
     setup = read_probe_module_source(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
-    asked = ProbeRequest((setup,), ("sorted(run_test_files(['test_a.py']).items())",), 20, 20, 4000)
-    seen = await run_trial_probes(sandbox, tmp_path, asked, BOUNDS, files={})
-    assert seen.rows == [
+    request = ProbeRequest((setup,), ("sorted(run_test_files(['test_a.py']).items())",), 20, 20, 4000)
+    observations = await run_trial_probes(sandbox, tmp_path, request, BOUNDS, files={})
+    assert observations.rows == [
         ["= [('test_a.Case.test_right', ''), ('test_a.Case.test_wrong', '1 != 2'), ('test_alone', '')]"]
     ]
 
@@ -421,11 +421,11 @@ async def test_equal_values_are_shown_identically_in_any_order(sandbox: Sandbox,
     setups = [
         f"from collections import Counter\nloop = {{}}\nloop[1] = loop\ndef f():\n    return {form}" for form in forms
     ]
-    asked = ProbeRequest(setups, ["f()", "({},)", "loop", "frozenset()", "{1: 2} if f() else 0"], 1.0, 5.0)
-    seen = await run_trial_probes(sandbox, tmp_path, asked, BOUNDS, files={})
-    assert len(set(map(tuple, seen.rows))) == 1
-    assert seen.rows[0][0] == "= [{'a': 0, 'b': (1, {2, 3})}]"
-    assert seen.rows[0][1:] == ["= ({},)", "! RecursionError", "= frozenset()", "= {1: 2}"]
+    request = ProbeRequest(setups, ["f()", "({},)", "loop", "frozenset()", "{1: 2} if f() else 0"], 1.0, 5.0)
+    observations = await run_trial_probes(sandbox, tmp_path, request, BOUNDS, files={})
+    assert len(set(map(tuple, observations.rows))) == 1
+    assert observations.rows[0][0] == "= [{'a': 0, 'b': (1, {2, 3})}]"
+    assert observations.rows[0][1:] == ["= ({},)", "! RecursionError", "= frozenset()", "= {1: 2}"]
 
 
 async def test_a_candidate_can_spoil_only_its_own_observations(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -437,27 +437,27 @@ async def test_a_candidate_can_spoil_only_its_own_observations(sandbox: Sandbox,
         "def f(x):\n    return [0] * 10**10",
         "def f(x):\n    import os\n    os.execv('/bin/true', ['true'])",
     )
-    asked = ProbeRequest(
+    request = ProbeRequest(
         ("def f(x):\n    return x + 1", *hostile, "def f(x):\n    return x + 1"),
         ("f(1)", "f(2)"),
         0.2,
         1.0,
         memory=1 << 30,
     )
-    seen = await run_trial_probes(sandbox, tmp_path, asked, BOUNDS, files={})
-    assert seen.rows[0] == seen.rows[-1] == ["= 2", "= 3"]
-    assert seen.rows[1] == ["! late", "! late"]
-    assert seen.rows[2] == ["! died", "! died"]
-    assert seen.rows[4] == ["= 7", "= 7"]
-    assert seen.rows[5] == ["! MemoryError", "! MemoryError"]
-    assert not any("= 2" in row or "= 3" in row for row in seen.rows[1:-1])
+    observations = await run_trial_probes(sandbox, tmp_path, request, BOUNDS, files={})
+    assert observations.rows[0] == observations.rows[-1] == ["= 2", "= 3"]
+    assert observations.rows[1] == ["! late", "! late"]
+    assert observations.rows[2] == ["! died", "! died"]
+    assert observations.rows[4] == ["= 7", "= 7"]
+    assert observations.rows[5] == ["! MemoryError", "! MemoryError"]
+    assert not any("= 2" in row or "= 3" in row for row in observations.rows[1:-1])
 
 
 def test_distinguishing_calls_use_changed_modules_and_literal_arguments() -> None:
     test = "from a.b import f as g\nimport shop\nx = 1\ng(1, key='v')\ng(x)\nshop.total([2])\nother.f(3)\nlen([1])\n"
     changed = {"a.b": ["def f(n):\n    '''\n    >>> f(4)\n    5\n    >>> h(6)\n    '''\n"], "shop": ["no python("]}
-    found = [str(call) for call in collect_trial_calls([test], changed) if not call.is_variation]
-    assert found == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
+    examples = [str(call) for call in collect_trial_calls([test], changed) if not call.is_variation]
+    assert examples == ["a.b.f(1, key='v')", "shop.total([2])", "a.b.f(4)"]
 
 
 def test_a_module_is_named_as_it_is_imported() -> None:
@@ -476,23 +476,23 @@ async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: S
             "import unittest, shop\n\n\nclass Shop(unittest.TestCase):\n"
             "    def test_total(self):\n        self.assertEqual(shop.total([2, 3]), 5)\n"
         )
-    said: list[str] = []
+    lines: list[str] = []
     checks = {"tests": (sys.executable, "-m", "unittest")}
-    trials = await run_candidate_trials(sandbox, trees, checks, {}, sys.executable, said.append)
+    trials = await run_candidate_trials(sandbox, trees, checks, {}, sys.executable, lines.append)
     assert trials.baseline == {"tests": False}
     [outcome] = trials.checks["ada"]
     assert not outcome.passed
     assert outcome.output == "It passed, but ran only 0 of the 1 tests that it ran before."
     assert trials.checks["bob"][0].passed
-    assert "tests failed with ada after all: fewer tests ran than before" in said
+    assert "tests failed with ada after all: fewer tests ran than before" in lines
 
 
 async def test_a_test_of_existing_code_is_no_evidence_even_with_new_imports(sandbox: Sandbox, tmp_path: Path) -> None:
-    both = "from shop import total, tax\n\ndef test_old():\n    assert total([]) == 0\n\n"
+    results = "from shop import total, tax\n\ndef test_old():\n    assert total([]) == 0\n\n"
     trees = write_trees(
         tmp_path, ada=ALSO_RIGHT + "def tax(n):\n    return n\n", bob=ALSO_RIGHT + "def tax(n):\n    return 2 * n\n"
     )
-    tests = {"ada": {"test_a.py": both + "def test_new():\n    assert tax(2) == 4\n"}}
+    tests = {"ada": {"test_a.py": results + "def test_new():\n    assert tax(2) == 4\n"}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
     assert trials.tests[BASELINE] == {"ada: test_a.py::test_old": True, "ada: test_a.py::test_new": False}
     assert trials.evidence_authors("bob") == (), "its author's own code fails the only test of what is new"
@@ -522,8 +522,8 @@ async def test_commands_of_the_task_and_variations_distinguish_programs(sandbox:
 
 async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     one = "import random\n\ndef total(prices):\n    return random.random() if prices else 0\n"
-    two = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
-    trees = write_trees(tmp_path, ada=one, bob=two)
+    source = "import time\n\ndef total(prices):\n    return time.time_ns() if prices else None\n"
+    trees = write_trees(tmp_path, ada=one, bob=source)
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3.")
     )
@@ -561,11 +561,11 @@ async def test_tests_that_crash_with_every_candidate_blame_none(sandbox: Sandbox
 
 
 async def test_a_check_that_a_candidate_fixes_or_breaks_is_repeated(sandbox: Sandbox, tmp_path: Path) -> None:
-    said: list[str] = []
-    trials = await run_trials(sandbox, write_trees(tmp_path, ada=RIGHT, bob=BROKEN), {}, said)
+    lines: list[str] = []
+    trials = await run_trials(sandbox, write_trees(tmp_path, ada=RIGHT, bob=BROKEN), {}, lines)
     assert [check.passed for check in trials.informative_checks("bob")] == [False]
     assert trials.flaky_checks == {}
-    assert [said.count(f"sound {line}") for line in ("passed before", "passed with ada", "failed with bob")] == [
+    assert [lines.count(f"sound {line}") for line in ("passed before", "passed with ada", "failed with bob")] == [
         2,
         1,
         2,
@@ -613,17 +613,17 @@ async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
 
 async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
     trees = write_trees(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
-    said: list[str] = []
+    lines: list[str] = []
     task = "total([1, 2]) must be 3"
     examples = {"test_task.py": render_example_unittest(extract_example_tests_from_task(task), ["shop"])}
     tests = {"bob": {"test_bob.py": sum_tests(_12=3)}}
     trials = await run_candidate_trials(
-        sandbox, trees, CHECKS, tests, sys.executable, said.append, TrialTask(task, examples), 2
+        sandbox, trees, CHECKS, tests, sys.executable, lines.append, TrialTask(task, examples), 2
     )
     assert trials.checks["ada"][0].limit is Limit.TIME
     assert not trials.checks["ada"][-1].passed
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
-    assert [line for line in said if "ada" in line] == ["sound failed with ada"]
+    assert [line for line in lines if "ada" in line] == ["sound failed with ada"]
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).best == ("bob",)
 
 

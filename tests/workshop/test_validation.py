@@ -145,9 +145,9 @@ def test_a_permanent_loss_is_described_in_a_sentence(tmp_path: Path, file: Draft
 def test_many_deletions_are_described_in_one_sentence(tmp_path: Path) -> None:
     names = [f"{number}.py" for number in range(6)]
     root = repository(tmp_path / "shop", dict.fromkeys(names, "x\n"))
-    gone = [DraftFile(name, b"x\n", None) for name in names]
-    assert find_destructive_edits(gone[:5], root) == ()
-    (sentence,) = find_destructive_edits(gone, root)
+    deleted = [DraftFile(name, b"x\n", None) for name in names]
+    assert find_destructive_edits(deleted[:5], root) == ()
+    (sentence,) = find_destructive_edits(deleted, root)
     assert sentence.startswith("6 files are deleted")
 
 

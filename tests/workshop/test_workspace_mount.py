@@ -21,11 +21,11 @@ def test_node_modules_are_mounted_without_secrets_and_caches(tmp_path: Path) -> 
     write(work, {"packages/own/node_modules/three/index.js": "3", "other/node_modules.js": "4"})
     (work / "node_modules/own").symlink_to("../packages/own")
     (work / "node_modules/@scope/own").symlink_to("../../packages/own")
-    found = find_tree_dependencies(work, ())
+    box = find_tree_dependencies(work, ())
     lent = ("node_modules/.bin", "node_modules/.package-lock.json", "node_modules/@scope/two", "node_modules/one")
-    assert sorted(found.lent) == [*lent, "packages/own/node_modules/three"]
-    assert found.lent["node_modules/one"] == str(work / "node_modules/one")
-    assert sorted(found.copied) == ["node_modules/@scope/own", "node_modules/own"]
+    assert sorted(box.lent) == [*lent, "packages/own/node_modules/three"]
+    assert box.lent["node_modules/one"] == str(work / "node_modules/one")
+    assert sorted(box.copied) == ["node_modules/@scope/own", "node_modules/own"]
 
 
 def test_a_copy_rule_brings_only_ignored_files_up_to_a_limit(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_dependencies_create_nothing_outside_the_tree(tmp_path: Path, what: str)
 
 
 async def test_a_program_of_the_workspace_is_visible_next_to_the_tree(tmp_path: Path) -> None:
-    found = await sandbox()
+    box = await sandbox()
     work = repository(
         tmp_path / "work", {".gitignore": "/bin/\n", "lib/x.txt": "old", "own.sh": "#!/bin/sh\necho old\n"}
     )
@@ -65,7 +65,7 @@ async def test_a_program_of_the_workspace_is_visible_next_to_the_tree(tmp_path: 
     create_scratch_working_tree(work, tree := tmp_path / "tree")
     (tree / "lib/x.txt").write_text("new\n")
     (tree / "own.sh").unlink()
-    here = WorkspaceMount(found, work, {})
+    here = WorkspaceMount(box, work, {})
     end = await run_sandbox_job(here, Job((str(work / "bin/check"),), str(tree), copied=True))
     assert (end.code, end.output) == (0, b"new\ncheck\n")
     assert (await run_sandbox_job(here, Job(("./own.sh",), str(tree), copied=True))).code == 127, (
@@ -74,23 +74,23 @@ async def test_a_program_of_the_workspace_is_visible_next_to_the_tree(tmp_path: 
 
 
 async def test_a_workspace_behind_a_link_is_mounted_at_its_real_path(tmp_path: Path) -> None:
-    found = await sandbox()
+    box = await sandbox()
     work = repository(tmp_path / "work", {"a.txt": "a\n"})
     (link := tmp_path / "link").symlink_to(work)
     create_scratch_working_tree(work, tree := tmp_path / "tree")
-    end = await run_sandbox_job(WorkspaceMount(found, link, {}), Job(("pwd",), str(tree), copied=True))
+    end = await run_sandbox_job(WorkspaceMount(box, link, {}), Job(("pwd",), str(tree), copied=True))
     assert end.output.decode() == f"{work}\n"
 
 
 async def test_tools_may_write_into_node_modules(tmp_path: Path) -> None:
-    found = await sandbox()
+    box = await sandbox()
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "a.txt": "a\n"})
     write(work, {"node_modules/one/index.js": "1\n", "node_modules/two/index.js": "2\n"})
     create_scratch_working_tree(work, tree := tmp_path / "tree")
     lent = find_tree_dependencies(work, ()).lent
     script = "mkdir node_modules/.vite-temp && cat node_modules/*/*; touch node_modules/two/x"
     job = Job(("sh", "-c", script), str(tree), files={"node_modules/one/test.js": "mine\n"})
-    end = await run_sandbox_job(WorkspaceMount(found, work, lent), job)
+    end = await run_sandbox_job(WorkspaceMount(box, work, lent), job)
     assert end.output.startswith(b"mine\n2\n")
     assert b"Read-only file system" in end.output
     assert sorted(path.name for path in (work / "node_modules").iterdir()) == ["one", "two"]

@@ -33,9 +33,9 @@ def _create_worktrees(folder: Path) -> tuple[Path, Worktrees]:
 
 def _take_snapshot(work: Path) -> dict[str, Any]:
     """Return everything visible in the person's workspace, except the refs that keep base commits of worktrees."""
-    found = take_snapshot(work)
-    found["git"][0] = [line for line in found["git"][0].splitlines() if "\trefs/roundtable/" not in line]
-    return found
+    snapshot = take_snapshot(work)
+    snapshot["git"][0] = [line for line in snapshot["git"][0].splitlines() if "\trefs/roundtable/" not in line]
+    return snapshot
 
 
 def _commit_in(tree: Worktree, files: dict[str, str]) -> str:
@@ -81,23 +81,23 @@ def test_the_branch_of_an_agent_is_named_by_a_template(tmp_path: Path, template:
 def test_git_commands_in_a_worktree_do_not_change_the_persons_branches_hooks_and_settings(tmp_path: Path) -> None:
     work, trees = _create_worktrees(tmp_path)
     before, settings = _take_snapshot(work), (work / ".git/config").read_text()
-    made = trees.open("t", branch="agents/gpt/t")
-    tip = _commit_in(made, {"a.py": "theirs\n"})
-    git(made.path, "update-ref", "refs/heads/main", tip)
-    git(made.path, "config", "core.editor", f"touch {tmp_path}/ran")
-    hook = Path(git(made.path, "rev-parse", "--path-format=absolute", "--git-path", "hooks/post-commit").strip())
+    worktree = trees.open("t", branch="agents/gpt/t")
+    tip = _commit_in(worktree, {"a.py": "theirs\n"})
+    git(worktree.path, "update-ref", "refs/heads/main", tip)
+    git(worktree.path, "config", "core.editor", f"touch {tmp_path}/ran")
+    hook = Path(git(worktree.path, "rev-parse", "--path-format=absolute", "--git-path", "hooks/post-commit").strip())
     write(hook.parent, {hook.name: f"#!/bin/sh\ntouch {tmp_path}/ran\n"})
     hook.chmod(0o755)
-    git(made.path, "gc", "-q", "--prune=now")
+    git(worktree.path, "gc", "-q", "--prune=now")
     assert _take_snapshot(work) == before
     assert (work / ".git/config").read_text() == settings
     write(work, {"mine.py": "m\n"})
     commit(work, "Mine, meanwhile")
     assert not (tmp_path / "ran").exists()
     assert git(work, "fsck", "--full") == ""
-    assert trees.status(made).unmerged == ("a.py",), "what the person commits meanwhile is not the agent's doing"
+    assert trees.status(worktree).unmerged == ("a.py",), "what the person commits meanwhile is not the agent's doing"
     assert "+theirs" in trees.edits("t").diff
-    git(work, "fetch", "-q", str(made.path), "agents/gpt/t")
+    git(work, "fetch", "-q", str(worktree.path), "agents/gpt/t")
     assert git(work, "rev-parse", "FETCH_HEAD").strip() == tip, "who wants the agent's commit can have it"
 
 
@@ -136,15 +136,15 @@ def test_ignored_files_are_copied_by_rule_and_secrets_only_by_exact_name(tmp_pat
     (work / "node_modules/.bin/left").symlink_to("../left/index.js")
     (work / "node_modules/out").symlink_to(tmp_path)
     (work / "node_modules/lib").symlink_to("left")
-    made = trees.open("t", copy=["node_modules", ".env.test", ".env*", "*.cfg"])
-    assert (made.path / "node_modules/.bin/left").read_text() == "l"
-    assert (made.path / "node_modules/lib/index.js").read_text() == "l"
-    assert not (made.path / "node_modules/out").is_symlink()
-    assert not (made.path / "node_modules/left/.npmrc").exists()
-    assert (made.path / "local.cfg").read_text() == "mine"
-    assert (made.path / ".env.test").read_text() == "KEY=test"
-    assert not (made.path / ".env").exists()
-    assert trees.status(made).changed == ()
+    worktree = trees.open("t", copy=["node_modules", ".env.test", ".env*", "*.cfg"])
+    assert (worktree.path / "node_modules/.bin/left").read_text() == "l"
+    assert (worktree.path / "node_modules/lib/index.js").read_text() == "l"
+    assert not (worktree.path / "node_modules/out").is_symlink()
+    assert not (worktree.path / "node_modules/left/.npmrc").exists()
+    assert (worktree.path / "local.cfg").read_text() == "mine"
+    assert (worktree.path / ".env.test").read_text() == "KEY=test"
+    assert not (worktree.path / ".env").exists()
+    assert trees.status(worktree).changed == ()
     for outside in ("../x", "/etc/passwd", "~/x"):
         with pytest.raises(UsageError, match=r"Invalid pattern in worktrees\.copy"):
             trees.open("other", copy=[outside])
@@ -152,19 +152,19 @@ def test_ignored_files_are_copied_by_rule_and_secrets_only_by_exact_name(tmp_pat
 
 def test_changes_that_the_workspace_does_not_have_would_be_lost(tmp_path: Path) -> None:
     work, trees = _create_worktrees(tmp_path)
-    made = trees.open("t", branch="agents/gpt/t")
-    assert trees.status(made).changed == ()
-    _commit_in(made, {"a.py": "theirs\n"})
-    write(made.path, {"new.py": "n\n"})
-    (made.path / "b.py").unlink()
-    standing = trees.status(made)
-    assert standing.changed == standing.unmerged == ("a.py", "b.py", "new.py")
+    worktree = trees.open("t", branch="agents/gpt/t")
+    assert trees.status(worktree).changed == ()
+    _commit_in(worktree, {"a.py": "theirs\n"})
+    write(worktree.path, {"new.py": "n\n"})
+    (worktree.path / "b.py").unlink()
+    status = trees.status(worktree)
+    assert status.changed == status.unmerged == ("a.py", "b.py", "new.py")
     write(work, {"a.py": "theirs\n", "new.py": "n\n"})
-    assert trees.status(made).unmerged == ("b.py",)
+    assert trees.status(worktree).unmerged == ("b.py",)
     (work / "b.py").unlink()
-    assert trees.status(made).unmerged == ()
-    (made.path / "link").symlink_to("a.py")
-    assert trees.status(made).unmerged == ("link",)
+    assert trees.status(worktree).unmerged == ()
+    (worktree.path / "link").symlink_to("a.py")
+    assert trees.status(worktree).unmerged == ("link",)
 
 
 @pytest.mark.parametrize("based", [True, False])
@@ -174,37 +174,37 @@ def test_ignored_files_would_be_lost_but_installed_dependencies_would_not(tmp_pa
         shutil.rmtree(work / ".git")
     write(work, {"local.cfg": "mine", "sub/.gitignore": "*.db\nout\n"})
     commit(work, "More") if based else None
-    made = trees.open("t", copy=["local.cfg"])
+    worktree = trees.open("t", copy=["local.cfg"])
     made_again = {"node_modules/a/b.js": "b", "sub/node_modules/c.js": "c", "sub/out/__pycache__/x.pyc": "x"}
-    write(made.path, made_again)
-    assert trees.status(made).ignored == ()
-    write(made.path, {"sub/found.db": "1", "sub/out/deep/report": "r", "local.cfg": "theirs"})
-    standing = trees.status(made)
-    assert (standing.changed, standing.ignored) == ((), ("local.cfg", "sub/found.db", "sub/out/"))
+    write(worktree.path, made_again)
+    assert trees.status(worktree).ignored == ()
+    write(worktree.path, {"sub/found.db": "1", "sub/out/deep/report": "r", "local.cfg": "theirs"})
+    status = trees.status(worktree)
+    assert (status.changed, status.ignored) == ((), ("local.cfg", "sub/found.db", "sub/out/"))
     write(work, {"sub/found.db": "1", "sub/out/deep/report": "r"})
-    assert trees.status(made).ignored == ("local.cfg",)
+    assert trees.status(worktree).ignored == ("local.cfg",)
 
 
 def test_work_in_a_worktree_cannot_redirect_git_or_run_a_program(tmp_path: Path) -> None:
     work, trees = _create_worktrees(tmp_path)
-    made = trees.open("t")
-    write(made.path, {"a.py": "theirs\n", ".gitattributes": "* filter=evil\n"})
-    git(made.path, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
-    git(made.path, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
+    worktree = trees.open("t")
+    write(worktree.path, {"a.py": "theirs\n", ".gitattributes": "* filter=evil\n"})
+    git(worktree.path, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
+    git(worktree.path, "config", "core.fsmonitor", f"touch {tmp_path}/ran")
     git(work, "config", "filter.evil.clean", f"touch {tmp_path}/ran")
-    assert "a.py" in trees.status(made).unmerged
+    assert "a.py" in trees.status(worktree).unmerged
     assert not (tmp_path / "ran").exists()
-    shutil.rmtree(made.path / ".git")
-    assert "a.py" in trees.status(made).unmerged
+    shutil.rmtree(worktree.path / ".git")
+    assert "a.py" in trees.status(worktree).unmerged
     trees.discard("t")
-    assert not made.path.exists()
+    assert not worktree.path.exists()
 
 
 def test_discarding_removes_the_folder_and_its_notes(tmp_path: Path) -> None:
     work, trees = _create_worktrees(tmp_path)
     before = take_snapshot(work)
-    made = trees.open("t", branch="agents/gpt/t")
-    _commit_in(made, {"a.py": "theirs\n"})
+    worktree = trees.open("t", branch="agents/gpt/t")
+    _commit_in(worktree, {"a.py": "theirs\n"})
     trees.edits("t")
     trees.discard("t")
     assert [path.name for path in (tmp_path / "data").rglob("*") if path.is_file()] == ["lock"]
@@ -216,9 +216,9 @@ def test_discarding_removes_the_folder_and_its_notes(tmp_path: Path) -> None:
 
 def test_a_worktree_deleted_by_hand_can_still_be_discarded(tmp_path: Path) -> None:
     _, trees = _create_worktrees(tmp_path)
-    made = trees.open("t", branch="agents/gpt/t")
-    made.path.rename(tmp_path / "taken")
-    assert trees.status(made).unmerged == ()
+    worktree = trees.open("t", branch="agents/gpt/t")
+    worktree.path.rename(tmp_path / "taken")
+    assert trees.status(worktree).unmerged == ()
     trees.discard("t")
     assert trees.list() == []
 
@@ -230,32 +230,32 @@ def test_without_a_base_commit_a_worktree_is_a_plain_copy(tmp_path: Path, git_in
     if git_init:
         git(work, "init", "-q")
     trees = Worktrees(tmp_path / "worktrees", work)
-    made = trees.open("t")
-    assert made.base == ""
-    assert sorted(path.name for path in made.path.rglob("*.py")) == ["a.py", "b.py"]
-    assert not (made.path / ".env").exists()
-    assert trees.status(made).changed == ()
-    write(made.path, {"a.py": "theirs\n", "c.py": "c\n"})
-    assert trees.status(made).unmerged == ("a.py", "c.py")
+    worktree = trees.open("t")
+    assert worktree.base == ""
+    assert sorted(path.name for path in worktree.path.rglob("*.py")) == ["a.py", "b.py"]
+    assert not (worktree.path / ".env").exists()
+    assert trees.status(worktree).changed == ()
+    write(worktree.path, {"a.py": "theirs\n", "c.py": "c\n"})
+    assert trees.status(worktree).unmerged == ("a.py", "c.py")
     trees.discard("t")
-    assert not made.path.exists()
+    assert not worktree.path.exists()
 
 
 def test_files_created_in_a_copy_of_an_empty_folder_count_as_work(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
-    made = trees.open("t")
-    write(made.path, {"a.py": "a\n"})
-    assert trees.status(made).unmerged == ("a.py",)
+    worktree = trees.open("t")
+    write(worktree.path, {"a.py": "a\n"})
+    assert trees.status(worktree).unmerged == ("a.py",)
 
 
 def test_changes_in_a_repository_inside_a_copy_count_as_work(tmp_path: Path) -> None:
     write(tmp_path / "work", {"a.py": "a\n"})
     trees = Worktrees(tmp_path / "worktrees", tmp_path / "work")
-    made = trees.open("t")
-    repository(made.path / "tool", {"tool.py": "b\n", ".gitignore": "node_modules\n"})
-    write(made.path, {"tool/node_modules/left/index.js": "l"})
-    assert trees.status(made).unmerged == ("tool/.gitignore", "tool/tool.py")
+    worktree = trees.open("t")
+    repository(worktree.path / "tool", {"tool.py": "b\n", ".gitignore": "node_modules\n"})
+    write(worktree.path, {"tool/node_modules/left/index.js": "l"})
+    assert trees.status(worktree).unmerged == ("tool/.gitignore", "tool/tool.py")
 
 
 def test_an_incomplete_worktree_can_be_discarded_and_created_again(tmp_path: Path) -> None:
@@ -343,17 +343,17 @@ def test_links_are_left_out_of_an_agents_edits_and_named(tmp_path: Path) -> None
     for name in ("moved", "once", "within"):
         (work / name).symlink_to("a.py")
     commit(work, "With links")
-    made = trees.open("t")
-    write(made.path, {"a.py": "theirs\n"})
-    (made.path / "new").symlink_to("a.py")
-    shutil.rmtree(made.path / "gone")
-    (made.path / "gone").symlink_to("a.py")
-    (made.path / "b.py").unlink()
-    (made.path / "b.py").symlink_to("a.py")
-    (made.path / "moved").rename(made.path / "elsewhere")
+    worktree = trees.open("t")
+    write(worktree.path, {"a.py": "theirs\n"})
+    (worktree.path / "new").symlink_to("a.py")
+    shutil.rmtree(worktree.path / "gone")
+    (worktree.path / "gone").symlink_to("a.py")
+    (worktree.path / "b.py").unlink()
+    (worktree.path / "b.py").symlink_to("a.py")
+    (worktree.path / "moved").rename(worktree.path / "elsewhere")
     for name in ("once", "within"):
-        (made.path / name).unlink()
-    write(made.path, {"once": "a file now\n", "within/b.py": "a folder now\n"})
+        (worktree.path / name).unlink()
+    write(worktree.path, {"once": "a file now\n", "within/b.py": "a folder now\n"})
     edits = trees.edits("t")
     assert edits.links == (
         *("b.py", "elsewhere", "gone", "gone/a.txt", "moved", "new", "once"),
@@ -362,19 +362,19 @@ def test_links_are_left_out_of_an_agents_edits_and_named(tmp_path: Path) -> None
     done = apply_changeset_in_memory(parse_file_changes(edits.diff), work, Redactor().finds)
     assert done.refused == ()
     assert [file.path for file in done.files] == ["a.py"]
-    assert {*edits.links, "a.py"} <= {*trees.status(made).unmerged}, "none of it is lost unasked"
+    assert {*edits.links, "a.py"} <= {*trees.status(worktree).unmerged}, "none of it is lost unasked"
 
 
 def test_a_repository_created_in_a_worktree_is_left_out_and_named(tmp_path: Path) -> None:
     _, trees = _create_worktrees(tmp_path)
-    made = trees.open("t")
-    write(made.path, {"a.py": "theirs\n", "sub/x.txt": "x\n", "deep/other/y.txt": "y\n"})
-    git(made.path / "sub", "init", "-q")
-    repository(made.path / "deep/other", {})
+    worktree = trees.open("t")
+    write(worktree.path, {"a.py": "theirs\n", "sub/x.txt": "x\n", "deep/other/y.txt": "y\n"})
+    git(worktree.path / "sub", "init", "-q")
+    repository(worktree.path / "deep/other", {})
     edits = trees.edits("t")
     assert edits.inner == ("deep/other", "sub")
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
-    assert trees.status(made).unmerged == ("a.py", "deep/other", "sub"), "it is not lost unasked"
+    assert trees.status(worktree).unmerged == ("a.py", "deep/other", "sub"), "it is not lost unasked"
 
 
 def test_a_shallow_sparse_and_partial_clone_can_have_worktrees(tmp_path: Path) -> None:
@@ -385,11 +385,11 @@ def test_a_shallow_sparse_and_partial_clone_can_have_worktrees(tmp_path: Path) -
     git(tmp_path, "clone", "-q", "--depth=1", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
     git(work, "sparse-checkout", "set", "src")
     trees = Worktrees(tmp_path / "worktrees", work)
-    made = trees.open("t", branch="agents/gpt/t")
-    assert trees.status(made).changed == ()
-    assert git(made.path, "log", "--format=%s") == "More\n"
-    write(made.path, {"src/a.py": "theirs\n", "docs/c.md": "c\n"})
-    assert trees.status(made).unmerged == ("docs/c.md", "src/a.py")
+    worktree = trees.open("t", branch="agents/gpt/t")
+    assert trees.status(worktree).changed == ()
+    assert git(worktree.path, "log", "--format=%s") == "More\n"
+    write(worktree.path, {"src/a.py": "theirs\n", "docs/c.md": "c\n"})
+    assert trees.status(worktree).unmerged == ("docs/c.md", "src/a.py")
 
 
 def _with_submodule(folder: Path) -> tuple[Path, Worktrees]:
@@ -412,80 +412,80 @@ def _plant_programs(inner: Path, ran: Path) -> None:
 def test_git_never_reads_a_submodule_that_an_agent_filled(tmp_path: Path, how: str) -> None:
     work, trees = _with_submodule(tmp_path)
     git(work, "config", "diff.submodule", how)
-    made = trees.open("t")
+    worktree = trees.open("t")
     assert trees.edits("t").inner == ()
-    assert trees.status(made).changed == ()
-    shutil.copytree(tmp_path / "library", made.path / "lib", dirs_exist_ok=True)
-    write(made.path, {"a.py": "theirs\n", "lib/lib.py": "bil\n"})
-    _plant_programs(made.path / "lib", tmp_path / "ran")
-    edits, standing = trees.edits("t"), trees.status(made)
+    assert trees.status(worktree).changed == ()
+    shutil.copytree(tmp_path / "library", worktree.path / "lib", dirs_exist_ok=True)
+    write(worktree.path, {"a.py": "theirs\n", "lib/lib.py": "bil\n"})
+    _plant_programs(worktree.path / "lib", tmp_path / "ran")
+    edits, status = trees.edits("t"), trees.status(worktree)
     assert not (tmp_path / "ran").exists()
     assert edits.inner == ("lib",)
     assert [line for line in edits.diff.splitlines() if line.startswith("diff ")] == ["diff --git a/a.py b/a.py"]
-    assert standing.unmerged == ("a.py", "lib")
+    assert status.unmerged == ("a.py", "lib")
 
 
 @pytest.mark.parametrize("ignored", ["", "b.py\n"])
 def test_git_never_reads_a_repository_that_replaced_a_file(tmp_path: Path, ignored: str) -> None:
     work, trees = _create_worktrees(tmp_path)
     git(work, "config", "diff.submodule", "diff")
-    made = trees.open("t")
-    (made.path / "b.py").unlink()
-    repository(made.path / "b.py", {"x.py": "x\n"})
-    _plant_programs(made.path / "b.py", tmp_path / "ran")
-    write(made.path, {".gitignore": f"node_modules\n.env*\nlocal.cfg\n{ignored}"})
-    edits, standing = trees.edits("t"), trees.status(made)
+    worktree = trees.open("t")
+    (worktree.path / "b.py").unlink()
+    repository(worktree.path / "b.py", {"x.py": "x\n"})
+    _plant_programs(worktree.path / "b.py", tmp_path / "ran")
+    write(worktree.path, {".gitignore": f"node_modules\n.env*\nlocal.cfg\n{ignored}"})
+    edits, status = trees.edits("t"), trees.status(worktree)
     assert not (tmp_path / "ran").exists()
     assert edits.inner == (() if ignored else ("b.py",))
     assert "Subproject" not in edits.diff
     assert "deleted file mode 100644" in edits.diff
-    assert "b.py" in standing.unmerged
+    assert "b.py" in status.unmerged
 
 
 @pytest.mark.parametrize("instead", ["files", "link", "file"])
 def test_content_that_replaces_a_submodule_is_left_out_and_named(tmp_path: Path, instead: str) -> None:
     _, trees = _with_submodule(tmp_path)
-    made = trees.open("t")
+    worktree = trees.open("t")
     if instead == "files":
-        write(made.path, {"lib/deep/new.py": "n\n"})
+        write(worktree.path, {"lib/deep/new.py": "n\n"})
     else:
-        (made.path / "lib").rmdir()
-        (made.path / "lib").symlink_to("a.py") if instead == "link" else write(made.path, {"lib": "l\n"})
+        (worktree.path / "lib").rmdir()
+        (worktree.path / "lib").symlink_to("a.py") if instead == "link" else write(worktree.path, {"lib": "l\n"})
     assert trees.edits("t").inner == ("lib",)
     assert trees.edits("t").diff == ""
-    assert trees.status(made).unmerged == ("lib",)
+    assert trees.status(worktree).unmerged == ("lib",)
 
 
 def test_concurrent_readers_of_a_worktree_work_despite_the_lock_of_a_killed_git(tmp_path: Path) -> None:
     _, trees = _create_worktrees(tmp_path)
-    made = trees.open("t")
-    write(made.path, {f"new/{number}.py": "n\n" for number in range(300)})
+    worktree = trees.open("t")
+    write(worktree.path, {f"new/{number}.py": "n\n" for number in range(300)})
     (index,) = (tmp_path / "data").rglob("t.index")
     before = index.read_bytes()
     index.with_name("t.index.lock").touch()
-    told: list[int] = []
+    codes: list[int] = []
 
     def look() -> None:
         for _ in range(3):
-            told.append(len(trees.status(made).changed))
-            told.append(trees.edits("t").diff.count("diff --git"))
+            codes.append(len(trees.status(worktree).changed))
+            codes.append(trees.edits("t").diff.count("diff --git"))
 
     lookers = [Thread(target=look) for _ in range(3)]
     for thread in lookers:
         thread.start()
     for thread in lookers:
         thread.join()
-    assert told == [300] * 18
+    assert codes == [300] * 18
     assert index.read_bytes() == before
 
 
 def test_edits_in_the_first_second_count_and_touched_files_do_not(tmp_path: Path) -> None:
     _, trees = _create_worktrees(tmp_path)
-    made = trees.open("t")
-    (made.path / "a.py").write_text("A\n")
+    worktree = trees.open("t")
+    (worktree.path / "a.py").write_text("A\n")
     time.sleep(1.1)
-    os.utime(made.path / "b.py")
-    assert trees.status(made).changed == ("a.py",)
+    os.utime(worktree.path / "b.py")
+    assert trees.status(worktree).changed == ("a.py",)
     assert trees.edits("t").diff.count("diff --git") == 1
 
 
@@ -494,10 +494,10 @@ def test_files_that_an_agent_writes_outside_a_sparse_checkout_count_as_work(tmp_
     write(work, {"src/a.py": "a\n", "docs/b.md": "b\n", "docs/same.md": "s\n", "docs/kept.md": "k\n"})
     commit(work, "More")
     git(work, "sparse-checkout", "set", "src")
-    made = trees.open("t")
-    assert not (made.path / "docs").exists()
-    write(made.path, {"docs/b.md": "theirs\n", "docs/same.md": "s\n"})
-    assert trees.status(made).unmerged == ("docs/b.md",)
+    worktree = trees.open("t")
+    assert not (worktree.path / "docs").exists()
+    write(worktree.path, {"docs/b.md": "theirs\n", "docs/same.md": "s\n"})
+    assert trees.status(worktree).unmerged == ("docs/b.md",)
     diff = trees.edits("t").diff
     assert diff.count("diff --git") == 1
     assert "-b\n+theirs\n" in diff
@@ -507,17 +507,17 @@ def test_the_base_commit_of_a_worktree_is_kept_without_a_branch_or_tag(tmp_path:
     work, trees = _create_worktrees(tmp_path)
     write(work, {"sub/c.py": "c\n"})
     commit(work, "More")
-    beside = Worktrees(tmp_path / "data/worktrees", work / "sub")
-    made = trees.open("t", branch="agents/gpt/t")
-    beside.open("t")
-    beside.discard("t")
-    write(made.path, {"a.py": "theirs\n"})
+    subfolder_worktrees = Worktrees(tmp_path / "data/worktrees", work / "sub")
+    worktree = trees.open("t", branch="agents/gpt/t")
+    subfolder_worktrees.open("t")
+    subfolder_worktrees.discard("t")
+    write(worktree.path, {"a.py": "theirs\n"})
     write(work, {"a.py": "mine\n"})
     git(work, "commit", "-qa", "--amend", "-m", "Anew")
     git(work, "reflog", "expire", "--expire=now", "--all")
     git(work, "gc", "-q", "--prune=now")
     assert "+theirs" in trees.edits("t").diff
-    assert git(made.path, "log", "--format=%s") == "More\nThe beginning\n"
+    assert git(worktree.path, "log", "--format=%s") == "More\nThe beginning\n"
     assert (git(work, "branch", "--all"), git(work, "tag")) == ("* main\n", "")
     trees.discard("t")
     assert git(work, "for-each-ref", "--format=%(refname)") == "refs/heads/main\n"
@@ -526,9 +526,9 @@ def test_the_base_commit_of_a_worktree_is_kept_without_a_branch_or_tag(tmp_path:
 def test_an_older_linked_worktree_is_discarded_with_its_branch(tmp_path: Path) -> None:
     work, trees = _create_worktrees(tmp_path)
     before = take_snapshot(work)
-    made = trees.open("t", branch="agents/gpt/t")
-    shutil.rmtree(made.path)
-    git(work, "worktree", "add", "-q", "-b", "agents/gpt/t", str(made.path))
+    worktree = trees.open("t", branch="agents/gpt/t")
+    shutil.rmtree(worktree.path)
+    git(work, "worktree", "add", "-q", "-b", "agents/gpt/t", str(worktree.path))
     trees.discard("t")
     assert take_snapshot(work) == before
     assert git(work, "worktree", "list").count("\n") == 1

@@ -232,18 +232,16 @@ def _move_into_place(staged: Path, destination: Path) -> bool:
 
 def _is_identical(one: Path, other: Path, inner_path: str = "") -> bool:
     """Tell whether two files or folders have the same content, except for timestamps that git writes."""
-    found_stat, made_stat = one.lstat(), other.lstat()
-    if stat.S_IFMT(found_stat.st_mode) != stat.S_IFMT(made_stat.st_mode):
+    stat_one, stat_other = one.lstat(), other.lstat()
+    if stat.S_IFMT(stat_one.st_mode) != stat.S_IFMT(stat_other.st_mode):
         return False
     if inner_path in _TIMESTAMPED_GIT_FILES:
         return True
-    if stat.S_ISDIR(made_stat.st_mode):
+    if stat.S_ISDIR(stat_other.st_mode):
         names = os.listdir(other)
         pairs = ((one / name, other / name, f"{inner_path}/{name}") for name in names)
         return set(os.listdir(one)) == set(names) and all(_is_identical(*pair) for pair in pairs)
-    looks_equal = (
-        found_stat.st_size == made_stat.st_size and (found_stat.st_mode ^ made_stat.st_mode) & stat.S_IXUSR == 0
-    )
+    looks_equal = stat_one.st_size == stat_other.st_size and (stat_one.st_mode ^ stat_other.st_mode) & stat.S_IXUSR == 0
     return looks_equal and _has_same_bytes(one, other)
 
 

@@ -21,7 +21,7 @@ class OutputLines:
     def __init__(self, on_line: LineCallback) -> None:
         self._on_line = on_line
         self._rest = b""
-        self._kept: deque[str] = deque()
+        self._lines: deque[str] = deque()
         self._size = 0
 
     def __call__(self, data: bytes) -> None:
@@ -36,17 +36,17 @@ class OutputLines:
     def add_line(self, line: str) -> None:
         """Add one complete line."""
         self._on_line(line)
-        self._kept.append(line)
+        self._lines.append(line)
         self._size += len(line) + 1
-        while self._size > _KEPT_BYTES and len(self._kept) > 1:
-            self._size -= len(self._kept.popleft()) + 1
+        while self._size > _KEPT_BYTES and len(self._lines) > 1:
+            self._size -= len(self._lines.popleft()) + 1
 
     def text(self, last: str = "") -> str:
         """Return the kept output with the incomplete last line, and optionally a closing remark."""
         if self._rest:
             self.add_line(self._rest.decode(errors="replace"))
             self._rest = b""
-        return "\n".join(filter(None, ("\n".join(self._kept).strip("\n")[-_KEPT_BYTES:], last)))
+        return "\n".join(filter(None, ("\n".join(self._lines).strip("\n")[-_KEPT_BYTES:], last)))
 
 
 class ServiceOutputLines(OutputLines):
@@ -83,22 +83,22 @@ class InstallOutputLines(OutputLines):
     def __init__(self, on_line: LineCallback, marker: str, archive: BinaryIO) -> None:
         super().__init__(on_line)
         self._marker = f"\n{marker}\n".encode()
-        self._into = archive
-        self._held = b""
+        self._archive = archive
+        self._pending = b""
         self.packed = False
 
     def __call__(self, data: bytes) -> None:
         if self.packed:
-            self._into.write(data)
+            self._archive.write(data)
             return
-        text_part, marker, archive_part = (self._held + data).partition(self._marker)
+        text_part, marker, archive_part = (self._pending + data).partition(self._marker)
         self.packed = bool(marker)
         keep = 0 if marker else min(len(text_part), len(self._marker) - 1)
-        self._held = text_part[len(text_part) - keep :]
+        self._pending = text_part[len(text_part) - keep :]
         super().__call__(text_part[: len(text_part) - keep])
-        self._into.write(archive_part)
+        self._archive.write(archive_part)
 
     def text(self, last: str = "") -> str:
-        super().__call__(self._held)
-        self._held = b""
+        super().__call__(self._pending)
+        self._pending = b""
         return super().text(last)

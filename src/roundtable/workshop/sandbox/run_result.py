@@ -49,13 +49,13 @@ class _Tail:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._kept = b""
+        self._tail = b""
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        self._kept += data
-        self._dropped += max(0, len(self._kept) - self._limit)
-        self._kept = self._kept[-self._limit :]
+        self._tail += data
+        self._dropped += max(0, len(self._tail) - self._limit)
+        self._tail = self._tail[-self._limit :]
 
     def content(self) -> bytes:
-        return f"[{self._dropped:,} earlier bytes left out]\n".encode() + self._kept if self._dropped else self._kept
+        return f"[{self._dropped:,} earlier bytes left out]\n".encode() + self._tail if self._dropped else self._tail

@@ -188,8 +188,8 @@ def parse_outline_in_language(language: Language, path: str, source: bytes) -> O
 def _find_symbols(language: Language, source: bytes, root: Node) -> Iterator[Symbol]:
     pending: list[tuple[Node, Symbol | None]] = [(child, None) for child in reversed(root.children)]
     while pending:
-        node, holder = pending.pop()
-        symbol = _make_symbol(language, source, node, holder) if node.type in language.symbols else None
+        node, container = pending.pop()
+        symbol = _make_symbol(language, source, node, container) if node.type in language.symbols else None
         if symbol:
             yield symbol
         if symbol and symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE}:
@@ -197,19 +197,19 @@ def _find_symbols(language: Language, source: bytes, root: Node) -> Iterator[Sym
         elif symbol and symbol.name.count(".") < MAX_OBJECT_DEPTH:
             pending.extend((child, symbol) for child in reversed(list_object_literal_members(node)))
         elif not symbol and node.type in language.transparent:
-            pending.extend((child, holder) for child in reversed(node.children))
+            pending.extend((child, container) for child in reversed(node.children))
 
 
-def _make_symbol(language: Language, source: bytes, node: Node, holder: Symbol | None) -> Symbol | None:
+def _make_symbol(language: Language, source: bytes, node: Node, container: Symbol | None) -> Symbol | None:
     name_and_kind = parse_symbol_name_and_kind(language, node)
     if not name_and_kind:
         return None
     name, kind = name_and_kind
-    if kind is SymbolKind.FUNCTION and ((holder and holder.owns_members) or len(name) > 1):
+    if kind is SymbolKind.FUNCTION and ((container and container.owns_members) or len(name) > 1):
         kind = SymbolKind.METHOD
     outer, declared_alone = find_outermost_syntax_wrapper(language, node)
     start, without_comments = symbol_start_offsets(language, source, outer)
-    qualified = ".".join((holder.name, *name) if holder else name)
+    qualified = ".".join((container.name, *name) if container else name)
     return Symbol(
         qualified,
         kind,
@@ -219,7 +219,7 @@ def _make_symbol(language: Language, source: bytes, node: Node, holder: Symbol |
         symbol_signature_line(node),
         node,
         outer,
-        holder,
+        container,
         declared_alone,
     )
 

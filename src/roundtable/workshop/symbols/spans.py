@@ -82,21 +82,21 @@ def find_trailing_comma(node: Node) -> Node | None:
     return after if after is not None and after.type == "," else None
 
 
-def line_start_offset(source: bytes, at: int) -> int:
+def line_start_offset(source: bytes, offset: int) -> int:
     """Return the start of the line if only whitespace precedes the offset, else the offset itself."""
-    start = source.rfind(b"\n", 0, at) + 1
-    return at if source[start:at].strip(b" \t") else start
+    start = source.rfind(b"\n", 0, offset) + 1
+    return offset if source[start:offset].strip(b" \t") else start
 
 
-def line_indentation(source: bytes, at: int) -> bytes:
+def line_indentation(source: bytes, offset: int) -> bytes:
     """Return the whitespace at the beginning of the line that contains the offset."""
-    start = source.rfind(b"\n", 0, at) + 1
-    line = source[start:at]
+    start = source.rfind(b"\n", 0, offset) + 1
+    line = source[start:offset]
     return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-def line_end_offset(source: bytes, at: int) -> int:
+def line_end_offset(source: bytes, offset: int) -> int:
     """Return the end of the line that contains the offset, before its newline."""
-    end = source.find(b"\n", at)
+    end = source.find(b"\n", offset)
     end = len(source) if end < 0 else end
-    return end - 1 if end > at and source[end - 1 : end] == b"\r" else end
+    return end - 1 if end > offset and source[end - 1 : end] == b"\r" else end

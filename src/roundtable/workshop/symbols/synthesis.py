@@ -224,25 +224,25 @@ def _splice_taken(
     seat: str,
     base: Outline,
     query: SymbolQuery,
-    found: _FoundSymbols,
+    match: _FoundSymbols,
     files: CandidateFiles,
     donor_files: CandidateFiles,
 ) -> _Result | SpliceRefusal:
     """Return the base's file with one symbol of a seat, and the files that its new imports need."""
-    if any(find_syntax_errors(found.file.language, found.file.source)):
-        return explain_unparsable_fragment(found.file.language, base.path, found.file.source)
+    if any(find_syntax_errors(match.file.language, match.file.source)):
+        return explain_unparsable_fragment(match.file.language, base.path, match.file.source)
     request = match_symbol_to_variant(
         base,
         query,
-        query.filter_by_parameters(found.there(base), base.language),
-        [SymbolVariant(found.file, symbol) for symbol in found.symbols],
+        query.filter_by_parameters(match.there(base), base.language),
+        [SymbolVariant(match.file, symbol) for symbol in match.symbols],
     )
     transplanted = request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
     if isinstance(transplanted, SpliceRefusal):
         return transplanted
     took = tuple(Contribution(base.path, name, seat) for name in (*transplanted.symbols, *transplanted.imports))
-    done = _Result({base.path: transplanted.source}, took, transplanted.conflicts)
-    return _take_imported_files(seat, transplanted.imports, done, files, donor_files)
+    result = _Result({base.path: transplanted.source}, took, transplanted.conflicts)
+    return _take_imported_files(seat, transplanted.imports, result, files, donor_files)
 
 
 def _take_imported_files(

@@ -80,9 +80,9 @@ def _stale_prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None
     )
 
 
-def _describe_missing_struct_fields(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> Iterator[str]:
+def _describe_missing_struct_fields(base: Outline, donor: Outline, symbols: Sequence[Symbol]) -> Iterator[str]:
     """Yield a sentence for each struct of the base that lacks fields which the taken symbols use."""
-    usages = [donor.name_usage(symbol) for symbol in taken]
+    usages = [donor.name_usage(symbol) for symbol in symbols]
     used = {name for usage in usages for name in usage.used | usage.members} - {
         symbol.base_name for symbol in base.symbols
     }
@@ -300,11 +300,11 @@ def _describe_conflict(path: str, helper: Symbol, existing: Symbol) -> str:
     return f"The new code expects `{helper.signature}`, but {path} has `{existing.signature}`."
 
 
-def _imports_needed(base: Outline, donor: Outline, taken: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
+def _imports_needed(base: Outline, donor: Outline, symbols: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
     """Return the import statements to add, and a sentence for each that conflicts with one of the base."""
-    usages = [donor.name_usage(symbol) for symbol in taken]
-    used = {name for usage in usages for name in usage.used | usage.called}.union(*map(donor.names_above, taken))
-    used |= {FUTURE_ANNOTATIONS} if any(_is_annotated(symbol.outer_node) for symbol in taken) else set()
+    usages = [donor.name_usage(symbol) for symbol in symbols]
+    used = {name for usage in usages for name in usage.used | usage.called}.union(*map(donor.names_above, symbols))
+    used |= {FUTURE_ANNOTATIONS} if any(_is_annotated(symbol.outer_node) for symbol in symbols) else set()
     while (
         required := {name for statement in donor.imports if statement.name in used for name in statement.required_names}
         - used

@@ -42,9 +42,9 @@ class ResolvedImport(NamedTuple):
 class ProjectIndex:
     """The files of a project, indexed by all the ways in which imports name them."""
 
-    def __init__(self, outlines: Mapping[str, Outline], others: Mapping[str, bytes]) -> None:
+    def __init__(self, outlines: Mapping[str, Outline], files: Mapping[str, bytes]) -> None:
         self.outlines = outlines
-        self._others = others
+        self._files = files
 
     @cached_property
     def _by_base(self) -> dict[str, list[str]]:
@@ -75,7 +75,7 @@ class ProjectIndex:
         """The import path of each folder that has a go.mod."""
         statements = {
             dirname(path): _GO_MODULE_STATEMENT.search(text)
-            for path, text in self._others.items()
+            for path, text in self._files.items()
             if basename(path) == "go.mod"
         }
         return {folder: statement[1].decode(errors="replace") for folder, statement in statements.items() if statement}
@@ -117,9 +117,9 @@ def resolve_source_imports(project: ProjectIndex, outline: Outline) -> Iterator[
     """Yield what a file imports from the project's own files; imports from elsewhere are skipped."""
     resolve = _IMPORT_RESOLVERS[outline.language.name]
     for statement in (
-        brought._replace(text=" ".join(brought.text.split()))
-        for brought in outline.imports
-        if len(brought.text) < _MAX_STATEMENT_CHARACTERS
+        statement._replace(text=" ".join(statement.text.split()))
+        for statement in outline.imports
+        if len(statement.text) < _MAX_STATEMENT_CHARACTERS
     ):
         targets = tuple(resolve(project, outline.path, statement))
         if targets:
@@ -161,12 +161,12 @@ def resolve_python_import(project: ProjectIndex, path: str, dotted: str) -> str 
     return None
 
 
-def _resolve_python(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    if match := re.fullmatch(r"import\s+([\w.]+)(?:\s+as\s+\w+)?", brought.text):
+def _resolve_python(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    if match := re.fullmatch(r"import\s+([\w.]+)(?:\s+as\s+\w+)?", statement.text):
         module_name = resolve_python_import(project, path, match[1])
         if module_name:
             yield ImportTarget(module_name)
-    elif match := re.fullmatch(r"from\s+([\w.]+)\s+import\s+(\w+|\*)(?:\s+as\s+\w+)?", brought.text):
+    elif match := re.fullmatch(r"from\s+([\w.]+)\s+import\s+(\w+|\*)(?:\s+as\s+\w+)?", statement.text):
         module_name, name = match[1], match[2]
         submodule_file = resolve_python_import(
             project, path, f"{module_name}{name}" if module_name.endswith(".") else f"{module_name}.{name}"
@@ -189,16 +189,16 @@ def _resolve_nested_python(project: ProjectIndex, outline: Outline) -> Iterator[
                 yield ResolvedImport(statement.split()[-1], targets)
 
 
-def _resolve_script(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    quoted = _QUOTED.findall(brought.text)
+def _resolve_script(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    quoted = _QUOTED.findall(statement.text)
     target = _resolve_script_module(project, path, quoted[-1]) if quoted else None
     if target is None:
         return
-    renamed = re.search(rf"(?<![\w$])([\w$]+)\s*(?:\bas\b|:)\s*{re.escape(brought.name)}\s*[,}}]", brought.text)
-    imports_module = re.match(r"import\s+(?:type\s+)?\*|import\s+\w+\s*=|(?:const|let|var)\s+\w+\s*=", brought.text)
-    if "{" in brought.text and not imports_module:
-        yield ImportTarget(target, renamed[1] if renamed else brought.name)
-    elif imports_module or not re.match(r"import\s+(?:type\s+)?[\w$]", brought.text):
+    renamed = re.search(rf"(?<![\w$])([\w$]+)\s*(?:\bas\b|:)\s*{re.escape(statement.name)}\s*[,}}]", statement.text)
+    imports_module = re.match(r"import\s+(?:type\s+)?\*|import\s+\w+\s*=|(?:const|let|var)\s+\w+\s*=", statement.text)
+    if "{" in statement.text and not imports_module:
+        yield ImportTarget(target, renamed[1] if renamed else statement.name)
+    elif imports_module or not re.match(r"import\s+(?:type\s+)?[\w$]", statement.text):
         yield ImportTarget(target)
     else:
         yield ImportTarget(target, "default")
@@ -233,8 +233,8 @@ def _resolve_script_exports(project: ProjectIndex, outline: Outline) -> Iterator
             yield ResolvedImport("", (ImportTarget(target),))
 
 
-def _resolve_go(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    import_path = (_QUOTED.findall(brought.text) or [""])[-1]
+def _resolve_go(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    import_path = (_QUOTED.findall(statement.text) or [""])[-1]
     for folder, module in project.go_modules.items():
         if import_path == module or import_path.startswith(f"{module}/"):
             yield from map(
@@ -262,8 +262,8 @@ def _resolve_same_folder(project: ProjectIndex, outline: Outline) -> Iterator[Re
         yield ResolvedImport("", neighbors, is_explicit=False)
 
 
-def _resolve_java(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    parts = re.sub(r"^import\s+(?:static\s+)?|[;\s]", "", brought.text).split(".")
+def _resolve_java(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    parts = re.sub(r"^import\s+(?:static\s+)?|[;\s]", "", statement.text).split(".")
     if parts[-1] == "*":
         folder = "/".join(parts[:-1])
         for package_folder, paths in project.by_folder.items():
@@ -277,8 +277,8 @@ def _resolve_java(project: ProjectIndex, path: str, brought: Import) -> Iterator
             return
 
 
-def _resolve_include(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    quoted = _QUOTED.search(brought.text)
+def _resolve_include(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    quoted = _QUOTED.search(statement.text)
     included_path = quoted[1].lstrip("/") if quoted else ""
     target = project.first_existing(join(dirname(path), included_path)) or project.find_by_suffix(
         normpath(included_path), path
@@ -287,10 +287,10 @@ def _resolve_include(project: ProjectIndex, path: str, brought: Import) -> Itera
         yield ImportTarget(target)
 
 
-def _resolve_ruby(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    required_path = (_QUOTED.findall(brought.text) or [""])[0]
+def _resolve_ruby(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    required_path = (_QUOTED.findall(statement.text) or [""])[0]
     tail = required_path if required_path.endswith(".rb") else f"{required_path}.rb"
-    if "require_relative" in brought.text:
+    if "require_relative" in statement.text:
         target = project.first_existing(join(dirname(path), tail))
     else:
         target = project.first_existing(join("lib", tail), tail) or project.find_by_suffix(f"lib/{tail}", path)
@@ -298,8 +298,8 @@ def _resolve_ruby(project: ProjectIndex, path: str, brought: Import) -> Iterator
         yield ImportTarget(target)
 
 
-def _resolve_csharp(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    namespace = re.sub(r"^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?|[;\s]", "", brought.text)
+def _resolve_csharp(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    namespace = re.sub(r"^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?|[;\s]", "", statement.text)
     yield from (ImportTarget(other) for other in project.by_namespace.get(namespace, ()) if other != path)
     outer_namespace, _, name = namespace.rpartition(".")
     yield from (
@@ -309,11 +309,11 @@ def _resolve_csharp(project: ProjectIndex, path: str, brought: Import) -> Iterat
     )
 
 
-def _resolve_php(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    if not brought.text.startswith("use"):
-        yield from _resolve_include(project, path, brought)
+def _resolve_php(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    if not statement.text.startswith("use"):
+        yield from _resolve_include(project, path, statement)
         return
-    name_parts = split_symbol_name(re.sub(r"^use\s+(?:function\s+|const\s+)?|\s+as\s+\w+|[;\s]", "", brought.text))
+    name_parts = split_symbol_name(re.sub(r"^use\s+(?:function\s+|const\s+)?|\s+as\s+\w+|[;\s]", "", statement.text))
     for other in project.by_namespace.get(".".join(name_parts[:-1]), ()):
         if _defines_symbol(project, other, name_parts[-1]):
             yield ImportTarget(other, name_parts[-1])
@@ -341,8 +341,8 @@ def _resolve_same_namespace(project: ProjectIndex, outline: Outline) -> Iterator
         yield ResolvedImport("", targets, is_explicit=False)
 
 
-def _resolve_rust(project: ProjectIndex, path: str, brought: Import) -> Iterator[ImportTarget]:
-    path_text = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", brought.text)
+def _resolve_rust(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
+    path_text = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", statement.text)
     yield from resolve_rust_import_path(project, path, path_text.lstrip(":").split("::"))
 
 

@@ -63,9 +63,9 @@ class SourceLines:
         """Where each line begins, and the end of the source."""
         return [0, *(newline.end() for newline in re.finditer(rb"\n", self._source)), len(self._source) + 1]
 
-    def number_at(self, at: int) -> int:
+    def number_at(self, offset: int) -> int:
         """Return the line that contains a byte, counted from 1."""
-        return bisect_right(self._starts, at)
+        return bisect_right(self._starts, offset)
 
     def text_of(self, line: int) -> str:
         """Return a line as safe text, joined with the following lines while a bracket is open."""

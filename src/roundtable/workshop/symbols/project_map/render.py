@@ -69,20 +69,20 @@ def render_relevant_symbol_map(program: ProjectMap, paths: Collection[str], budg
 
     It shows the signature of what these files use, and every line elsewhere that uses what they define.
     """
-    here = set(paths)
-    texts = (_render_both_directions(program, here, most) for most in _USES_SHOWN)
+    focus = set(paths)
+    texts = (_render_both_directions(program, focus, most) for most in _USES_SHOWN)
     text = next((candidate for candidate in texts if _fits(candidate, budget_tokens)), None)
     if text is None:
-        return _cut_lines(_render_both_directions(program, here, _USES_SHOWN[-1]), budget_tokens)
+        return _cut_lines(_render_both_directions(program, focus, _USES_SHOWN[-1]), budget_tokens)
     head = f"{text}\n\nThe other files:\n" if text else "The other files:\n"
-    others = ProjectMap(tuple(file for file in program.files if file.path not in here))
+    others = ProjectMap(tuple(file for file in program.files if file.path not in focus))
     rest = render_project_symbol_map(others, budget_tokens - _estimate_tokens(head))
     return head + rest if rest else text
 
 
-def _render_both_directions(program: ProjectMap, here: Collection[str], limit: int | None) -> str:
+def _render_both_directions(program: ProjectMap, focus: Collection[str], limit: int | None) -> str:
     return "\n\n".join(
-        part for part in (_render_dependencies(program, here), _render_uses(program, here, limit)) if part
+        part for part in (_render_dependencies(program, focus), _render_uses(program, focus, limit)) if part
     )
 
 
@@ -145,12 +145,12 @@ def _omission_note(program: ProjectMap, omissions: _Omissions) -> Iterator[str]:
         yield f"Left out for lack of space: {'; '.join(note for note in notes if note)}."
 
 
-def _render_dependencies(program: ProjectMap, here: Collection[str]) -> str:
+def _render_dependencies(program: ProjectMap, focus: Collection[str]) -> str:
     """List what the files use from others: place, signature and uses."""
     lines: list[str] = []
     for file in program.files:
-        for entry in file.symbols if file.path not in here else ():
-            uses = [use for use in entry.uses if use.path in here]
+        for entry in file.symbols if file.path not in focus else ():
+            uses = [use for use in entry.uses if use.path in focus]
             if uses:
                 lines.append(
                     f"  {sanitize_line(file.path)}:{entry.line} {_symbol_label(entry)} <- {_join_places(uses)}"
@@ -158,12 +158,12 @@ def _render_dependencies(program: ProjectMap, here: Collection[str]) -> str:
     return "\n".join(("Defined in other files and used here:", *lines)) if lines else ""
 
 
-def _render_uses(program: ProjectMap, here: Collection[str], limit: int | None) -> str:
+def _render_uses(program: ProjectMap, focus: Collection[str], limit: int | None) -> str:
     """List what the files define, with every line of other files that uses it."""
     lines: list[str] = []
     for file in program.files:
-        for entry in file.symbols if file.path in here else ():
-            uses = [use for use in entry.uses if use.path not in here]
+        for entry in file.symbols if file.path in focus else ():
+            uses = [use for use in entry.uses if use.path not in focus]
             if uses:
                 label = f"{_symbol_label(entry)}{_files_with_names_only(uses, limit)}"
                 lines.append(f"  {sanitize_line(file.path)}:{entry.line} {label}")

@@ -138,12 +138,12 @@ class _FileLinker:
             [method for _, method in likely] if len({owner for owner, _ in likely}) <= _MAX_OWNERS else []
         )
 
-    def _constructor_of(self, mention: NameMention, meant: ResolvedSymbol) -> ResolvedSymbol:
+    def _constructor_of(self, mention: NameMention, resolved: ResolvedSymbol) -> ResolvedSymbol:
         """For a class that is called, return its constructor if it has one."""
-        if not mention.is_called or meant.symbol.kind is not SymbolKind.CLASS:
-            return meant
-        defined, name = self._names.files[meant.path].defined, symbol_name_without_namespace(meant.symbol)
-        constructor_names = (*_CONSTRUCTOR_NAMES, meant.symbol.base_name)
+        if not mention.is_called or resolved.symbol.kind is not SymbolKind.CLASS:
+            return resolved
+        defined, name = self._names.files[resolved.path].defined, symbol_name_without_namespace(resolved.symbol)
+        constructor_names = (*_CONSTRUCTOR_NAMES, resolved.symbol.base_name)
         constructor = next(
             (
                 defined[f"{name}.{constructor_name}"]
@@ -152,7 +152,7 @@ class _FileLinker:
             ),
             None,
         )
-        return ResolvedSymbol(meant.path, constructor[0]) if constructor else meant
+        return ResolvedSymbol(resolved.path, constructor[0]) if constructor else resolved
 
 
 def _map_file(path: str, names: ProjectNames, uses: Mapping[Symbol, list[SymbolUse]]) -> MappedFile:

@@ -41,12 +41,12 @@ def test_a_fallback_names_every_failed_voice() -> None:
     narrator = EventNarrator()
     for voice, why in (("cli:claude", "claude is not installed."), ("lab:big", "The key was rejected.")):
         fault = Fault.of(FaultKind.MISSING, why)
-        assert narrator.facts(CallFailed(BLIND, "x", "c1", voice, fault)) == []
-    (line,) = narrator.facts(TurnAsked(BLIND, "x", "c2", "lab:small", 1, purpose="fallback"))
+        assert narrator.lines(CallFailed(BLIND, "x", "c1", voice, fault)) == []
+    (line,) = narrator.lines(TurnAsked(BLIND, "x", "c2", "lab:small", 1, purpose="fallback"))
     expected = "cli:claude: claude is not installed. lab:big: The key was rejected. Asking the next voice, lab:small."
     assert line.plain() == f"[x] {expected}"
-    narrator.facts(round_opened("council/3-reconsider"))
-    (again,) = narrator.facts(TurnAsked("council/3-reconsider", "x", "c3", "lab:small", 1, purpose="fallback"))
+    narrator.lines(round_opened("council/3-reconsider"))
+    (again,) = narrator.lines(TurnAsked("council/3-reconsider", "x", "c3", "lab:small", 1, purpose="fallback"))
     assert again.plain() == "[x] Asking lab:small again."
 
 
@@ -54,22 +54,22 @@ def test_a_fallback_names_every_failed_voice() -> None:
 def test_a_choice_is_shown_with_the_chosen_proposal(line: str, target: str) -> None:
     narrator = EventNarrator()
     offered = Prompt("reconsider", lists={"proposals": (line, "B: GraphQL")})
-    opening = narrator.facts(msgspec.structs.replace(round_opened("council/3-reconsider"), prompt=offered))
+    opening = narrator.lines(msgspec.structs.replace(round_opened("council/3-reconsider"), prompt=offered))
     assert opening
     verdict = Verdict(Stance.SUPPORT, target=target, confidence=0.8)
-    lines = narrator.facts(MoveMade("council/3-reconsider", "claude", "c1", "I hold.", "x:y", verdict))
+    lines = narrator.lines(MoveMade("council/3-reconsider", "claude", "c1", "I hold.", "x:y", verdict))
     assert lines[1].text == f"Position: {target} (REST), 80% sure"
 
 
 def test_the_confidence_of_a_diagnosis_is_shown_with_the_cause() -> None:
     verdict = Verdict(key="stale-token", confidence=0.9)
-    lines = EventNarrator().facts(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", verdict))
+    lines = EventNarrator().lines(MoveMade("code-red/2-blind", "claude", "c1", "The token.", "x:y", verdict))
     assert lines[1].text == "Root cause: stale-token, 90% sure"
 
 
 def test_a_ballot_is_secret_from_the_seats_and_not_from_the_person() -> None:
     secret = msgspec.structs.replace(round_opened("vote/3-ballot"), turns=Turns(secret=True))
-    (line,) = EventNarrator().facts(secret)
+    (line,) = EventNarrator().lines(secret)
     assert line.text == "Round vote/3-ballot (secret ballot): claude, gpt"
 
 
@@ -93,7 +93,7 @@ def test_the_position_of_a_minority_is_shown_once(text: str) -> None:
 
 def test_a_huge_partial_answer_is_cut_and_its_length_given() -> None:
     fault = Fault.of(FaultKind.TIMEOUT, "Too slow.")
-    _, partial = EventNarrator().facts(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
+    _, partial = EventNarrator().lines(SeatMissed(BLIND, "x", fault, partial="number\n" * 500_000))
     assert partial.plain().startswith("[x] Partial answer: number number ")
     assert partial.plain().endswith("… (3,500,000 characters)")
     assert len(partial.plain()) < 300

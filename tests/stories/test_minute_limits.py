@@ -65,7 +65,7 @@ async def test_seats_share_a_limit_per_minute_and_waiting_does_not_use_their_tim
 def test_observers_see_that_a_seat_waits_for_its_limit() -> None:
     wait = TurnDelayed("qa/1-draft", "gpt", "c", "openai:gpt-4o", 41.6, "openai:gpt-4o allows 30,000 tokens a minute")
     assert wait.words == "is queued for about 42 s: openai:gpt-4o allows 30,000 tokens a minute"
-    assert [line.plain() for line in EventNarrator().facts(wait)] == [f"[gpt] {wait.words}"]
+    assert [line.plain() for line in EventNarrator().lines(wait)] == [f"[gpt] {wait.words}"]
 
 
 @pytest.fixture

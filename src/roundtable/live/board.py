@@ -30,14 +30,14 @@ from roundtable.core.events import (
     TurnDelayed,
     TurnInterrupted,
 )
+from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Gate, Usage
 from roundtable.live.event_lines import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
 from roundtable.report.costs import NO_VALUE, format_price
 from roundtable.report.step_words import describe_running_step
 
-GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
-BYTES_PER_TOKEN = 4
-LONGEST_STEP_OUTPUT = 4000
+_GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
+_LONGEST_STEP_OUTPUT = 4000
 """Largest number of characters kept of what a step prints."""
 
 
@@ -59,20 +59,20 @@ class SeatPanel(msgspec.Struct):
     glyph: str = WAITING
     round: str = ""
     call: str = ""
-    said: list[str] = []
+    pieces: list[str] = []
     length: int = 0
     remark: str = ""
     spent: Usage = Usage()
     calls: int = 0
     priced: bool = True
     since: float = 0.0
-    took: float = 0.0
+    seconds: float = 0.0
     off: bool = False
 
     @property
     def word(self) -> str:
         """The state in a word."""
-        return "off" if self.off else GLYPH_WORDS[self.glyph]
+        return "off" if self.off else _GLYPH_WORDS[self.glyph]
 
     @property
     def tokens(self) -> int:
@@ -86,51 +86,51 @@ class SeatPanel(msgspec.Struct):
 
     def elapsed(self, now: float) -> float:
         """The duration of the current or last turn in seconds."""
-        return max(0.0, now - self.since) if self.glyph == RESPONDING else self.took
+        return max(0.0, now - self.since) if self.glyph == RESPONDING else self.seconds
 
     def tail(self, most: int) -> str:
         """The last `most` characters of the words, without the closing block while it is being written."""
-        pieces: list[str] = []
-        found = 0
-        for piece in reversed(self.said):
-            pieces.append(piece)
-            found += len(piece)
-            if found >= most:
+        ending: list[str] = []
+        length = 0
+        for piece in reversed(self.pieces):
+            ending.append(piece)
+            length += len(piece)
+            if length >= most:
                 break
-        words = "".join(reversed(pieces))[-most:]
+        words = "".join(reversed(ending))[-most:]
         return _prose(words) if self.glyph == RESPONDING else words
 
-    def hear(self, delta: Delta, now: float) -> None:
+    def add_text(self, delta: Delta, now: float) -> None:
         """Add words; the offset of a delta shows which are already known."""
         if delta.call != self.call:
-            self.begin(delta.call, delta.round, now)
+            self.start_call(delta.call, delta.round, now)
         new = delta.text[max(0, self.length - delta.offset) :]
         if new:
-            self.said.append(new)
+            self.pieces.append(new)
             self.length += len(new)
             self.remark = ""
 
-    def begin(self, call: str, round: str, at: float) -> None:
+    def start_call(self, call: str, round: str, at: float) -> None:
         """Start a new call, unless its words arrived before the event."""
         if call == self.call and self.glyph == RESPONDING:
             self.since = at
             return
         self.call, self.round, self.since = call, round, at
-        self.glyph, self.said, self.length, self.remark, self.took = RESPONDING, [], 0, "", 0.0
+        self.glyph, self.pieces, self.length, self.remark, self.seconds = RESPONDING, [], 0, "", 0.0
 
-    def enter(self, round: str) -> None:
+    def start_round(self, round: str) -> None:
         """Start a new round, unless its words arrived before the event."""
         if self.round != round:
             self.glyph, self.round, self.call = WAITING, round, ""
-            self.said, self.length, self.remark, self.took = [], 0, "", 0.0
+            self.pieces, self.length, self.remark, self.seconds = [], 0, "", 0.0
 
-    def rest(self, glyph: str, now: float) -> None:
+    def end_turn(self, glyph: str, now: float) -> None:
         """End the turn with this state."""
         if self.glyph == RESPONDING:
-            self.took = max(0.0, now - self.since)
+            self.seconds = max(0.0, now - self.since)
         self.glyph = glyph
 
-    def use(self, usage: Usage) -> None:
+    def add_usage(self, usage: Usage) -> None:
         """Add the usage of a call."""
         self.spent = self.spent.plus(usage)
         self.calls += 1
@@ -152,7 +152,7 @@ class Board:
         self.question = charter.question
         self.seats = {seat.name: SeatPanel(seat.name, seat.color) for seat in charter.seats}
         self.round = ""
-        self.past: set[str] = set()
+        self.earlier_rounds: set[str] = set()
         self.electorate: tuple[str, ...] = ()
         self.done: set[str] = set()
         self.paused = False
@@ -166,18 +166,18 @@ class Board:
     @property
     def cost(self) -> str:
         """The cost of all seats so far, in words."""
-        asked = [seat for seat in self.seats.values() if seat.calls]
-        total = reduce(Usage.plus, (seat.spent for seat in asked), Usage())
-        return format_price(total, priced=all(seat.priced for seat in asked)) if asked else NO_VALUE
+        asked_seats = [seat for seat in self.seats.values() if seat.calls]
+        total = reduce(Usage.plus, (seat.spent for seat in asked_seats), Usage())
+        return format_price(total, priced=all(seat.priced for seat in asked_seats)) if asked_seats else NO_VALUE
 
     def apply(self, item: Recorded | Delta) -> None:
         """Add one event or delta."""
         if isinstance(item, Delta):
-            is_over = item.round in self.past or (item.round == self.round and item.seat in self.done)
+            is_over = item.round in self.earlier_rounds or (item.round == self.round and item.seat in self.done)
             if item.seat in self.seats and not is_over:
-                self.seats[item.seat].hear(item, self._clock())
+                self.seats[item.seat].add_text(item, self._clock())
             elif step := self.steps.get(item.round):
-                step.output = (step.output + item.text)[-LONGEST_STEP_OUTPUT:]
+                step.output = (step.output + item.text)[-_LONGEST_STEP_OUTPUT:]
             return
         at = _parse_record_time(item.at)
         self.started = self.started or at
@@ -188,10 +188,10 @@ class Board:
             case TurnDelayed() if event.seat in self.seats:
                 self.seats[event.seat].remark = event.words
             case RoundOpened():
-                self.past.add(self.round)
+                self.earlier_rounds.add(self.round)
                 self.round, self.electorate, self.done = event.round, event.electorate, set()
                 for seat in self.seats.values():
-                    seat.enter(event.round)
+                    seat.start_round(event.round)
             case _:
                 self._session(event)
 
@@ -204,24 +204,24 @@ class Board:
                 if event.purpose == "repair":
                     seat.call, seat.remark = event.call, "repairing its reply"
                 else:
-                    seat.begin(event.call, event.round, at)
+                    seat.start_call(event.call, event.round, at)
             case MoveMade():
-                seat.rest(DONE, at)
-                seat.said, seat.length, seat.took = [event.text], len(event.text), event.timing.total
-                seat.use(event.usage)
+                seat.end_turn(DONE, at)
+                seat.pieces, seat.length, seat.seconds = [event.text], len(event.text), event.timing.total
+                seat.add_usage(event.usage)
                 self.done.add(event.seat)
             case SeatMissed():
-                seat.rest(live_fault_glyph(event.fault), at)
+                seat.end_turn(live_fault_glyph(event.fault), at)
                 seat.remark = live_fault_line(event.fault)
                 self.done.add(event.seat)
             case CallFailed():
-                seat.rest(live_fault_glyph(event.fault), at)
+                seat.end_turn(live_fault_glyph(event.fault), at)
                 retry = f" Retrying in {event.delay:.1f} s." if event.delay is not None else ""
                 seat.remark = live_fault_line(event.fault) + retry
                 if event.usage.tokens:
-                    seat.use(event.usage)
+                    seat.add_usage(event.usage)
             case TurnInterrupted():
-                seat.rest(WAITING, at)
+                seat.end_turn(WAITING, at)
                 seat.remark = "interrupted"
 
     def _session(self, event: Event) -> None:
@@ -243,7 +243,7 @@ class Board:
                     seat.off = (seat.off or name in event.seats_off) and name not in event.seats_on
             case RunStopped():
                 for seat in self.seats.values():
-                    seat.rest(DONE if seat.glyph == DONE else WAITING, seat.since)
+                    seat.end_turn(DONE if seat.glyph == DONE else WAITING, seat.since)
             case DecisionMade():
                 self.ended = True
             case _:

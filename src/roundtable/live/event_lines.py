@@ -56,14 +56,14 @@ from roundtable.report.reasons import decision_sentence, describe_reached_limit,
 from roundtable.report.step_words import describe_running_step, render_step_result_lines
 
 
-class StageHeadings:
+class _StageHeadings:
     """Decides which events begin another stage or another attempt at one."""
 
     def __init__(self, charter: Charter | None) -> None:
         self._stages = [stage for stage in Stage.list_of(charter) if stage.enabled] if charter else []
         self._now: StageAddress | None = None
 
-    def head(self, event: Event) -> str:
+    def heading_before(self, event: Event) -> str:
         """The heading to print before an event; empty if none is needed."""
         match event:
             case RoundOpened():
@@ -72,20 +72,20 @@ class StageHeadings:
                 address = StageAddress.of_step(event.step)
             case _:
                 return ""
-        found = next(
+        current = next(
             ((number, stage) for number, stage in enumerate(self._stages, 1) if stage.name == address.stage), None
         )
-        if found is None or address == self._now:
+        if current is None or address == self._now:
             return ""
         self._now = address
-        number, stage = found
+        number, stage = current
         again = f", attempt {address.attempt}" if address.attempt > 1 else ""
         return sanitize_line(f"━━ Stage {number} of {len(self._stages)}: {stage.title}{again} · {stage.role}")
 
 
 RESPONDING, WAITING, DONE, TIMED_OUT, ERROR = "●", "○", "✓", "◌", "✗"
-BRIEF_LENGTH = 100
-PARTIAL_LENGTH = 200
+_BRIEF_LENGTH = 100
+_PARTIAL_LENGTH = 200
 
 
 class LiveLine(NamedTuple):
@@ -109,14 +109,14 @@ class EventNarrator:
     """
 
     def __init__(self, charter: Charter | None = None) -> None:
-        self._heads = StageHeadings(charter)
+        self._headings = _StageHeadings(charter)
         self._failed: dict[str, dict[str, Fault]] = {}
         self._proposals: dict[str, str] = {}
         self._expect = Expect()
 
-    def facts(self, event: Event) -> list[LiveLine]:
+    def lines(self, event: Event) -> list[LiveLine]:
         """The lines for one event; the decision has its own block at the end."""
-        head = self._heads.head(event)
+        head = self._headings.heading_before(event)
         return [*((LiveLine(""), LiveLine(head, "decision")) if head else ()), *self._event_lines(event)]
 
     def _event_lines(self, event: Event) -> list[LiveLine]:
@@ -129,13 +129,13 @@ class EventNarrator:
             case RoundOpened():
                 self._failed.clear()
                 self._proposals, self._expect = event.prompt.items_by_name("proposals"), event.expect
-                return _fact_lines(event)
+                return _event_lines_without_state(event)
             case MoveMade():
-                return [*self.move(event), LiveLine(_describe_move_figures(event), "dim", event.seat)]
+                return [*self.move_lines(event), LiveLine(_describe_move_figures(event), "dim", event.seat)]
             case _:
-                return _fact_lines(event)
+                return _event_lines_without_state(event)
 
-    def move(self, move: MoveMade) -> list[LiveLine]:
+    def move_lines(self, move: MoveMade) -> list[LiveLine]:
         """A seat's words and its verdict."""
         lines = (
             _proposed_file_lines(move)
@@ -149,11 +149,11 @@ class EventNarrator:
         return lines
 
 
-def _fact_lines(event: Event) -> list[LiveLine]:
+def _event_lines_without_state(event: Event) -> list[LiveLine]:
     match event:
         case SeatMissed():
             lines = [LiveLine(f"{live_fault_glyph(event.fault)} {live_fault_line(event.fault)}", "fault", event.seat)]
-            partial = sanitize_line(phrases.render_partial_answer_excerpt(event.partial, PARTIAL_LENGTH))
+            partial = sanitize_line(phrases.render_partial_answer_excerpt(event.partial, _PARTIAL_LENGTH))
             return lines + ([LiveLine(f"Partial answer: {partial}", "dim", event.seat)] if partial else [])
         case CallFailed() | TurnAsked() | TurnDelayed() | TurnInterrupted():
             return _call_lines(event)
@@ -189,10 +189,10 @@ def live_earlier_event_lines(event: Event) -> list[LiveLine]:
                 or event.text
             )
             return [
-                LiveLine(f"{live_round_label(event.round)}: {sanitize_line(summary, BRIEF_LENGTH)}", "dim", event.seat)
+                LiveLine(f"{live_round_label(event.round)}: {sanitize_line(summary, _BRIEF_LENGTH)}", "dim", event.seat)
             ]
         case SeatMissed():
-            words = sanitize_line(live_fault_line(event.fault), BRIEF_LENGTH)
+            words = sanitize_line(live_fault_line(event.fault), _BRIEF_LENGTH)
             return [
                 LiveLine(f"{live_round_label(event.round)}: {live_fault_glyph(event.fault)} {words}", "dim", event.seat)
             ]
@@ -213,7 +213,7 @@ def _proposed_file_lines(move: MoveMade) -> list[LiveLine]:
     """The files a seat wants to write; `show` prints its whole reply."""
     files = describe_proposed_files(move.text)
     if not files:
-        return [LiveLine(phrases.render_partial_answer_excerpt(move.text.strip(), PARTIAL_LENGTH), seat=move.seat)]
+        return [LiveLine(phrases.render_partial_answer_excerpt(move.text.strip(), _PARTIAL_LENGTH), seat=move.seat)]
     return [
         LiveLine("Proposed files:", seat=move.seat),
         *(LiveLine(f"  {sanitize_line(file)}", seat=move.seat) for file in files),
@@ -272,8 +272,8 @@ def _fallback_line(asked: TurnAsked, failed: dict[str, Fault]) -> LiveLine:
     """Why the previous voices failed, and which voice is asked next."""
     if not failed:
         return LiveLine(sanitize_line(f"Asking {asked.voice} again."), "dim", asked.seat)
-    why = " ".join(f"{voice}: {add_full_stop(fault.message)}" for voice, fault in failed.items())
-    return LiveLine(sanitize_line(f"{why} Asking the next voice, {asked.voice}."), "fault", asked.seat)
+    causes = " ".join(f"{voice}: {add_full_stop(fault.message)}" for voice, fault in failed.items())
+    return LiveLine(sanitize_line(f"{causes} Asking the next voice, {asked.voice}."), "fault", asked.seat)
 
 
 # --- the session ---------------------------------------------------------------------------------
@@ -308,10 +308,11 @@ def _round_line(event: RoundOpened | RoundClosed | LimitReached) -> LiveLine:
             secret = " (the judge)" if event.turns.judging else secret
             return LiveLine(f"Round {event.round}{secret}: {', '.join(event.electorate)}", "system")
         case RoundClosed():
-            of = len(event.counted) + len(event.missing)
-            how = "" if event.how == "all" else f", closed by {event.how}"
+            asked = len(event.counted) + len(event.missing)
+            closing = "" if event.how == "all" else f", closed by {event.how}"
             quorum = "" if event.quorate else "; quorum not reached"
-            return LiveLine(f"Round {event.round} closed: {len(event.counted)} of {of} answered{how}{quorum}.", "dim")
+            answered = f"{len(event.counted)} of {asked} answered"
+            return LiveLine(f"Round {event.round} closed: {answered}{closing}{quorum}.", "dim")
         case LimitReached():
             return LiveLine(f"Round {event.round} was not held: {describe_reached_limit(event)}.", "system")
 
@@ -492,10 +493,10 @@ def _dissent_lines(decision: Decision) -> Iterator[LiveLine]:
     if decision.dissent:
         yield LiveLine(f"{phrases.dissent_heading(decision)}:", "system")
     for dissent in decision.dissent:
-        stand = sanitize_line(dissent.position) or "(no position)"
-        yield LiveLine(f"{sanitize_line(dissent.seat)}: {stand}", "strong", indent=2)
-        if words := phrases.render_dissent_argument(dissent):
-            yield LiveLine(words, indent=4)
+        position = sanitize_line(dissent.position) or "(no position)"
+        yield LiveLine(f"{sanitize_line(dissent.seat)}: {position}", "strong", indent=2)
+        if argument := phrases.render_dissent_argument(dissent):
+            yield LiveLine(argument, indent=4)
 
 
 def _cost_lines(session: Session) -> Iterator[LiveLine]:

@@ -7,7 +7,7 @@ from collections import Counter
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate, NextStep
 
-OPTION_MEANINGS = {
+_OPTION_MEANINGS = {
     "apply": "carry it out with `roundtable apply`",
     "myself": "carry it out by hand",
     "later": "decide later",
@@ -42,7 +42,7 @@ def gate_option_letters(gate: Gate) -> dict[str, str]:
 
 def gate_option_hint(gate: Gate, option: str) -> str:
     """The meaning of an option in one line; empty if it is not explained."""
-    return sanitize_line(gate.details.get(option) or OPTION_MEANINGS.get(option, ""))
+    return sanitize_line(gate.details.get(option) or _OPTION_MEANINGS.get(option, ""))
 
 
 def gate_option_on_enter(gate: Gate) -> str:

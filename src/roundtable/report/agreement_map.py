@@ -16,16 +16,16 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
 
-NODE_RADIUS = 24
-LEAST_SEAT_DISTANCE = 3 * NODE_RADIUS
+_NODE_RADIUS = 24
+_LEAST_SEAT_DISTANCE = 3 * _NODE_RADIUS
 """Distance between the centers of two neighboring seats."""
-LEAST_TABLE_RADIUS = 110
+_LEAST_TABLE_RADIUS = 110
 """Distance of a seat from the center of the table; larger if there are many seats."""
-LABEL_ROOM = (160, 40)
+_LABEL_ROOM = (160, 40)
 """Width left of and right of the drawing, and height above and below it, reserved for names."""
-CAMP_COLOR_COUNT = 6
-LONGEST_CAMP_SIGN = 3
-LONGEST_SEAT_NAME = 13
+_CAMP_COLOR_COUNT = 6
+_LONGEST_CAMP_SIGN = 3
+_LONGEST_SEAT_NAME = 13
 
 Point = tuple[float, float]
 
@@ -53,9 +53,9 @@ class _MapDrawing:
             [*self._ends.values(), *(end for path in paths.values() for end in (path.first, path.last))]
         )
         self._signs = {camp: _camp_sign(camp, place) for place, camp in enumerate(camps, 1)}
-        self._colors = {camp: f"c{place % CAMP_COLOR_COUNT}" for place, camp in enumerate(camps)}
+        self._colors = {camp: f"c{place % _CAMP_COLOR_COUNT}" for place, camp in enumerate(camps)}
         turn = 2 * pi / len(self._seats)
-        self._reach = max(LEAST_TABLE_RADIUS, LEAST_SEAT_DISTANCE / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
+        self._reach = max(_LEAST_TABLE_RADIUS, _LEAST_SEAT_DISTANCE / 2 / sin(turn / 2) if len(self._seats) > 1 else 0)
         self._places: dict[str, Point] = {
             seat: (self._reach * sin(turn * place), -self._reach * cos(turn * place))
             for place, seat in enumerate(self._seats)
@@ -63,10 +63,10 @@ class _MapDrawing:
 
     def figure(self) -> Iterator[str]:
         """The drawing and its legend."""
-        wide, high = (self._reach + NODE_RADIUS + room for room in LABEL_ROOM)
+        wide, high = (self._reach + _NODE_RADIUS + room for room in _LABEL_ROOM)
         box = f"{-wide:.0f} {-high:.0f} {2 * wide:.0f} {2 * high:.0f}"
         yield f'<svg viewBox="{box}" role="img" aria-label="{escape(self._describe())}">'
-        yield f'<circle class="board" r="{self._reach - 2 * NODE_RADIUS:.0f}"/>'
+        yield f'<circle class="board" r="{self._reach - 2 * _NODE_RADIUS:.0f}"/>'
         yield from self._lines()
         for seat in self._seats:
             yield from self._seat(seat)
@@ -86,23 +86,23 @@ class _MapDrawing:
         path = self._paths.get(seat)
         color = self._colors[self._ends[seat]] if path else ""
         if path and path.moved:
-            yield f'<circle class="ring {color}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE_RADIUS + 6}"/>'
+            yield f'<circle class="ring {color}" cx="{x:.0f}" cy="{y:.0f}" r="{_NODE_RADIUS + 6}"/>'
         unheard = "" if path else " unheard"
-        yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{NODE_RADIUS}"/>'
+        yield f'<circle class="node {color}{unheard}" cx="{x:.0f}" cy="{y:.0f}" r="{_NODE_RADIUS}"/>'
         sign = escape(self._signs[self._ends[seat]]) if path else "?"
         yield f'<text class="mark" x="{x:.0f}" y="{y + 6:.0f}">{sign}</text>'
         side, x, y = self._label_position(x, y)
-        yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(sanitize_line(seat, LONGEST_SEAT_NAME))}</text>'
+        yield f'<text class="{side}" x="{x:.0f}" y="{y:.0f}">{escape(sanitize_line(seat, _LONGEST_SEAT_NAME))}</text>'
 
     def _label_position(self, x: float, y: float) -> tuple[str, float, float]:
         """The text anchor and position of a name: outside of the table, where no other seat is."""
         right, down = x / self._reach, y / self._reach
         if abs(right) < 0.25:
-            return "", x, y + (NODE_RADIUS + 26 if down > 0 else -NODE_RADIUS - 14)
+            return "", x, y + (_NODE_RADIUS + 26 if down > 0 else -_NODE_RADIUS - 14)
         return (
-            ("right", x + NODE_RADIUS + 12, y + 5 + 10 * down)
+            ("right", x + _NODE_RADIUS + 12, y + 5 + 10 * down)
             if right > 0
-            else ("left", x - NODE_RADIUS - 12, y + 5 + 10 * down)
+            else ("left", x - _NODE_RADIUS - 12, y + 5 + 10 * down)
         )
 
     def _describe_move(self, path: SeatPositions) -> str:
@@ -119,8 +119,8 @@ class _MapDrawing:
             seats = ", ".join(escape(self._seat_with_move(seat)) for seat in self._ends if self._ends[seat] == camp)
             won = " (decided)" if _is_winner(self._decision, camp) else ""
             text = escape(sanitize_line(self._texts.get(camp, camp), 160))
-            who = f'<span class="soft">{seats or "no seat at the end"}{won}</span>'
-            yield f'<li class="{self._colors[camp]}" dir="auto"><b>{escape(sign)}</b>{text} {who}</li>'
+            seats_at_end = f'<span class="soft">{seats or "no seat at the end"}{won}</span>'
+            yield f'<li class="{self._colors[camp]}" dir="auto"><b>{escape(sign)}</b>{text} {seats_at_end}</li>'
         if unheard := [sanitize_line(seat) for seat in self._seats if seat not in self._paths]:
             yield f'<li><b>?</b><span class="soft">no answer: {escape(", ".join(unheard))}</span></li>'
         yield "</ul>"
@@ -141,7 +141,7 @@ class _MapDrawing:
 
 def _camp_sign(camp: str, place: int) -> str:
     """The id of a proposal if it is short, otherwise a number."""
-    return camp if len(camp) <= LONGEST_CAMP_SIGN and camp.isalnum() else str(place)
+    return camp if len(camp) <= _LONGEST_CAMP_SIGN and camp.isalnum() else str(place)
 
 
 def _is_winner(decision: Decision | None, camp: str) -> bool:

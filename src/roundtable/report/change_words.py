@@ -65,19 +65,19 @@ def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
 def describe_gate_answer_text(answer: GateAnswered) -> str:
     """The person's text of an answer; a choice of hunks in words."""
     choice = decode_hunk_choice(answer)
-    named = {"left out": choice.rejected, "rewritten": tuple(choice.edited)}
-    return "; ".join(f"{what} {', '.join(ids)}" for what, ids in named.items() if ids) or answer.text
+    hunks_by_change = {"left out": choice.rejected, "rewritten": tuple(choice.edited)}
+    return "; ".join(f"{change} {', '.join(ids)}" for change, ids in hunks_by_change.items() if ids) or answer.text
 
 
 def hunk_request_phrase(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
-    """What requested a hunk: the task or decision in its own words, or the name of a claim."""
+    """The origin of the request for a hunk: the task or decision in its own words, or the name of a claim."""
     charter = session.charter
-    of, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
-    if not asked_by or asked_by not in (of, charter.slug):
+    source, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
+    if not asked_by or asked_by not in (source, charter.slug):
         return asked_by
     decided = "" if charter.settings.get("task_only") else position
     words = sanitize_line((decided or charter.question).strip().partition("\n")[0], length)
-    return f"the {'decision' if of and decided else 'task'} “{words}”"
+    return f"the {'decision' if source and decided else 'task'} “{words}”"
 
 
 def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
@@ -163,27 +163,27 @@ def render_diffstat(hunks: Sequence[Hunk]) -> Iterator[str]:
         text_hunks = [hunk for hunk in file_hunks if hunk.is_text]
         added = sum(_count_text_lines(hunk.after) for hunk in text_hunks)
         removed = sum(_count_text_lines(hunk.before) for hunk in text_hunks)
-        what = next((hunk.whole for hunk in file_hunks if hunk.whole), "") or pluralize(len(file_hunks), "hunk")
+        summary = next((hunk.whole for hunk in file_hunks if hunk.whole), "") or pluralize(len(file_hunks), "hunk")
         counts = [
-            f"+{added}" if added or what != "deleted" else "",
-            f"-{removed}" if removed or what != "new file" else "",
+            f"+{added}" if added or summary != "deleted" else "",
+            f"-{removed}" if removed or summary != "new file" else "",
         ]
-        yield f"{path}: {what}, {' '.join(filter(None, counts))}"
+        yield f"{path}: {summary}, {' '.join(filter(None, counts))}"
 
 
 def _count_text_lines(side: Sequence[str]) -> int:
     return sum(line != NO_NEWLINE_MARK for line in side)
 
 
-def describe_change_refusal(what: str, refusal: Refusal) -> str:
+def describe_change_refusal(label: str, refusal: Refusal) -> str:
     """A refusal such as `Refused: .env (It may hold a secret).`; without a file, only the reason."""
-    why = refusal.sentence.rstrip(".")
-    return f"{what}: {refusal.path} ({why})." if refusal.path else f"{what}: {why}."
+    reason = refusal.sentence.rstrip(".")
+    return f"{label}: {refusal.path} ({reason})." if refusal.path else f"{label}: {reason}."
 
 
-def candidate_table_rows(tried: CandidatesTried) -> list[tuple[str, ...]]:
+def candidate_table_rows(result: CandidatesTried) -> list[tuple[str, ...]]:
     """A row per candidate under CANDIDATE_COLUMNS, best first."""
-    return [_candidate_row(candidate, tried.candidates) for candidate in tried.candidates]
+    return [_candidate_row(candidate, result.candidates) for candidate in result.candidates]
 
 
 def _candidate_row(candidate: Candidate, others: Sequence[Candidate]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import describe_outcome
 
 DifferenceState = Literal["same", "changed", "only in the first", "only in the second"]
-LARGEST_COMPARED_FILE = 400_000
+_LARGEST_COMPARED_FILE = 400_000
 """Largest size in characters of which a diff is shown."""
 
 
@@ -148,7 +148,7 @@ def _diff_files(path: str, before: bytes | None, after: bytes | None) -> tuple[s
         old, new = (before or b"").decode(), (after or b"").decode()
     except UnicodeDecodeError:
         return ("(binary file)",)
-    return ("(too long to show)",) if len(old) + len(new) > LARGEST_COMPARED_FILE else _diff_texts(path, old, new)
+    return ("(too long to show)",) if len(old) + len(new) > _LARGEST_COMPARED_FILE else _diff_texts(path, old, new)
 
 
 def _diff_texts(name: str, old: str, new: str) -> tuple[str, ...]:

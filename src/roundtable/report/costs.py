@@ -14,7 +14,7 @@ from roundtable.core.usage import Usage
 
 NO_VALUE = "–"
 
-UNBILLED_FAULTS = (
+_UNBILLED_FAULTS = (
     FaultKind.RATE_LIMITED,
     FaultKind.OVERLOADED,
     FaultKind.UNAUTHORIZED,
@@ -24,7 +24,7 @@ UNBILLED_FAULTS = (
 )
 """The provider rejected the call before a model worked, so nobody is billed."""
 
-LOCAL_VOICE_PREFIXES = ("embedded:", "script:")
+_LOCAL_VOICE_PREFIXES = ("embedded:", "script:")
 
 
 class CostLine(msgspec.Struct, frozen=True):
@@ -157,16 +157,16 @@ def _finished_calls(turn: Turn, free: set[str]) -> Iterator[_Call]:
     failures = {failure.call: failure for failure in turn.failures}
     if turn.move is not None:
         yield _Call(turn.move.usage)
-    for _, asked in turn.asked:
-        is_free = asked.voice in free
-        if turn.move is not None and asked.call == turn.move.call:
+    for _, request in turn.asked:
+        is_free = request.voice in free
+        if turn.move is not None and request.call == turn.move.call:
             continue
-        if failure := failures.get(asked.call):
+        if failure := failures.get(request.call):
             if _went_out(failure):
                 yield _Call(_priced_usage(failure.usage, is_free or _turned_away(failure)), failed=True)
-        elif turn.is_settled and asked.purpose == "repair":  # its usage is part of the answer that it repaired
+        elif turn.is_settled and request.purpose == "repair":  # its usage is part of the answer that it repaired
             yield _Call(Usage(cost_usd=0.0))
-        elif turn.is_settled or asked.call in turn.interrupted or asked is not turn.asked[-1][1]:
+        elif turn.is_settled or request.call in turn.interrupted or request is not turn.asked[-1][1]:
             yield _Call(_priced_usage(Usage(), is_free), failed=True)  # cut off before it reported its usage
 
 
@@ -175,7 +175,7 @@ def _went_out(failure: CallFailed) -> bool:
 
 
 def _turned_away(failure: CallFailed) -> bool:
-    return failure.fault.kind in UNBILLED_FAULTS and not _was_served(failure)
+    return failure.fault.kind in _UNBILLED_FAULTS and not _was_served(failure)
 
 
 def _was_served(failure: CallFailed) -> bool:
@@ -192,5 +192,7 @@ def _free_voices(session: Session) -> set[str]:
     turns = [turn for record in session.rounds.values() for turn in record.turns.values()]
     answers = [turn.move for turn in turns if turn.move]
     paid = {answer.voice for answer in answers if answer.usage.cost_usd or not answer.usage.has_known_price}
-    local = {asked.voice for turn in turns for _, asked in turn.asked if asked.voice.startswith(LOCAL_VOICE_PREFIXES)}
+    local = {
+        request.voice for turn in turns for _, request in turn.asked if request.voice.startswith(_LOCAL_VOICE_PREFIXES)
+    }
     return ({answer.voice for answer in answers} | local) - paid

@@ -33,7 +33,7 @@ from roundtable.report.recount import (
     seat_recount_rows,
 )
 
-PAGE_STYLE = """
+_PAGE_STYLE = """
 :root {
   color-scheme: light dark;
   --paper: #fbfaf8; --card: #fff; --ink: #1d1d1f; --soft: #63636b; --line: #e2e0dc; --warn: #8a4b00; --warn-bg: #fff3df;
@@ -112,7 +112,7 @@ tr.sum td { border-bottom: 0; }
 
 
 _COLORS = ("cyan", "magenta", "green", "red", "blue", "orange", "purple", "white")
-NEUTRAL_SEAT_CLASS = f"s{len(_COLORS) - 1}"
+_NEUTRAL_SEAT_CLASS = f"s{len(_COLORS) - 1}"
 """The style class of content that belongs to no seat."""
 
 
@@ -127,7 +127,7 @@ def _render_html_document(session: Session, body: Iterable[str]) -> str:
         '<meta name="referrer" content="no-referrer">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{_escape_html_line(session.charter.question, 80)}</title>",
-        f"<style>\n{PAGE_STYLE}\n</style>",
+        f"<style>\n{_PAGE_STYLE}\n</style>",
         "</head>",
         "<body>",
         *body,
@@ -188,9 +188,9 @@ def _block_html(block: ReportBlock, colors: dict[str, str]) -> Iterator[str]:
                 else f"<p>{_escape_html_line(block.text)}</p>"
             )
         case Quote():
-            who = f"<header>{_escape_html_line(block.by)}</header>" if block.by else ""
-            seat = colors.get(block.by, NEUTRAL_SEAT_CLASS)
-            yield f'<section class="card seat {seat}">{who}{_render_html_text(block.text)}</section>'
+            header = f"<header>{_escape_html_line(block.by)}</header>" if block.by else ""
+            seat = colors.get(block.by, _NEUTRAL_SEAT_CLASS)
+            yield f'<section class="card seat {seat}">{header}{_render_html_text(block.text)}</section>'
         case BulletList():
             items = "".join(f'<li dir="auto">{_escape_html_line(line)}</li>' for line in block.lines)
             yield f'<div class="card degraded"><ul>{items}</ul></div>' if block.warning else f"<ul>{items}</ul>"
@@ -239,14 +239,14 @@ class _Page:
 
     def round(self, record: RoundRecord) -> Iterator[str]:
         """One round, with every seat's words."""
-        heard = f'<span class="soft">{_escape_html_line(phrases.describe_round_result(record))}</span>'
-        yield f"<details open><summary>{_escape_html_line(record.name)} {heard}</summary>"
+        result = f'<span class="soft">{_escape_html_line(phrases.describe_round_result(record))}</span>'
+        yield f"<details open><summary>{_escape_html_line(record.name)} {result}</summary>"
         for seat in record.opened.order:
             yield from self._turn(record.turns[seat], record.opened)
         yield "</details>"
 
     def _class(self, seat: str) -> str:
-        return self._colors.get(seat, NEUTRAL_SEAT_CLASS)
+        return self._colors.get(seat, _NEUTRAL_SEAT_CLASS)
 
     def _who(self, seat: str) -> str:
         return f'<span class="who {self._class(seat)}">{_escape_html_line(seat)}</span>'
@@ -295,8 +295,8 @@ class _Page:
             words = ": ".join(_escape_html_line(part) for part in (decision.winner, decision.position) if part)
             yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
-            who = self._who(decision.author) if decision.author else ""
-            yield f"<p>{phrases.decision_text_heading(who)}</p>{_render_html_text(decision.text)}"
+            author = self._who(decision.author) if decision.author else ""
+            yield f"<p>{phrases.decision_text_heading(author)}</p>{_render_html_text(decision.text)}"
         yield "</div>"
         if not decision.is_compiled:
             yield from self._votes(decision)
@@ -329,9 +329,9 @@ class _Page:
         for dissent in decision.dissent:
             yield f'<div class="card seat {self._class(dissent.seat)}">'
             yield f"<header>{_escape_html_line(dissent.seat)}</header>"
-            words = phrases.render_dissent_argument(dissent)
-            stand = f"<p>Position: <b>{_escape_html_line(dissent.position) or '(no position)'}</b></p>"
-            yield f"{stand}{_render_html_text(words) if words else ''}</div>"
+            argument = phrases.render_dissent_argument(dissent)
+            position = f"<p>Position: <b>{_escape_html_line(dissent.position) or '(no position)'}</b></p>"
+            yield f"{position}{_render_html_text(argument) if argument else ''}</div>"
 
     def _rounds(self) -> Iterator[str]:
         if self._session.notes or self._session.rounds:
@@ -384,10 +384,10 @@ class _Page:
 
 
 def _change_html(session: Session) -> Iterator[str]:
-    if tried := newest_tried_candidates(session):
+    if candidates := newest_tried_candidates(session):
         yield "<h2>Candidates</h2>"
-        yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(tried))
-        yield f'<p class="soft">{_escape_html_line(tried.how)}</p>'
+        yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(candidates))
+        yield f'<p class="soft">{_escape_html_line(candidates.how)}</p>'
     carried = newest_change(session)
     if carried is None:
         return

@@ -14,7 +14,7 @@ from roundtable.report.phrases import describe_fault
 from roundtable.report.second_opinion_run import render_second_opinion_files
 from roundtable.report.vote_tables import render_vote_results
 
-LONGEST_FILE_NAME = 120
+_LONGEST_FILE_NAME = 120
 """Longest part of a file name, in bytes, that is taken from a seat or round."""
 
 ExportedSessions = tuple[tuple[Session, Sequence[Recorded]], ...]
@@ -46,19 +46,19 @@ def _render_debate_files(sessions: ExportedSessions, _: str | None) -> dict[str,
 
 
 def _render_speech(record: RoundRecord, turn: Turn) -> str:
-    said = quote_markdown(turn.move.text) if turn.move else "No answer."
-    said = escape_markdown_line(describe_fault(turn.missed.fault)) if turn.missed else said
-    return f"# {escape_markdown_line(turn.seat)} in {escape_markdown_line(record.name)}\n\n{said}\n"
+    text = quote_markdown(turn.move.text) if turn.move else "No answer."
+    text = escape_markdown_line(describe_fault(turn.missed.fault)) if turn.missed else text
+    return f"# {escape_markdown_line(turn.seat)} in {escape_markdown_line(record.name)}\n\n{text}\n"
 
 
 def _unique_file_names(names: Iterable[str]) -> dict[str, str]:
     """A unique, valid file name for each name of a seat or round."""
     files: dict[str, str] = {}
     for name in names:
-        base = re.sub(r"[/\\\x00-\x1f\x7f]", "-", name).encode()[:LONGEST_FILE_NAME].decode(errors="ignore")
-        taken = {file.casefold() for file in files.values()}
+        base = re.sub(r"[/\\\x00-\x1f\x7f]", "-", name).encode()[:_LONGEST_FILE_NAME].decode(errors="ignore")
+        used_names = {file.casefold() for file in files.values()}
         numbered = (f"{base}-{number}" for number in count(2))
-        files[name] = next(candidate for candidate in chain([base], numbered) if candidate.casefold() not in taken)
+        files[name] = next(candidate for candidate in chain([base], numbered) if candidate.casefold() not in used_names)
     return files
 
 

@@ -21,12 +21,12 @@ from roundtable.report.reasons import decision_sentence
 LONGEST_ENTRY_TEXT = 500
 """Largest number of characters of a text or reason; the session keeps the whole."""
 
-CODE_RED = "code-red"
+_CODE_RED = "code-red"
 REVIEW = "review"
 """Reviews are not remembered: they describe changes as they were, which the next meeting must not take for the present.
 """
 
-REPORT_ONLY = "report"
+_REPORT_ONLY = "report"
 """The option of a person who wants no entry in the error log."""
 
 _REMEMBERED_OUTCOMES = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
@@ -38,8 +38,8 @@ def render_memory_entries(session: Session, *, writes_files: bool = False) -> tu
     A meeting that `writes_files`, and has no stages that agree on words, decides something only if it wrote a change:
     not in a dry run, after a no, or with failed candidates.
     """
-    found = {entry.id: entry for entry in _derive_entries(session, writes_files and not session.charter.has_stages)}
-    return tuple({**found, **session.entries}.values())
+    derived = {entry.id: entry for entry in _derive_entries(session, writes_files and not session.charter.has_stages)}
+    return tuple({**derived, **session.entries}.values())
 
 
 def _short_session_suffix(session: str) -> str:
@@ -56,23 +56,23 @@ def _derive_entries(session: Session, decides_by_writing: bool) -> Iterator[Entr
     if decides_by_writing and not _has_standing_change(session):
         yield from _failed_application(session, decision)
         return
-    if session.charter.meeting == CODE_RED:
+    if session.charter.meeting == _CODE_RED:
         yield from _error(session, decision)
         return
     decrees = _decrees(session, decision)
     state = EntryState.OVERRULED if decrees else str(decision.outcome)
-    how = decision_sentence(decision)
+    reason = decision_sentence(decision)
     for number, text in enumerate(_decided_texts(session, decision), 1):
-        yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=how, state=state)
+        yield _entry(session, "D", EntryKind.DECISION, text, number=number, why=reason, state=state)
     yield from decrees
     if decision.outcome is Outcome.REACHED and not decrees:
         predictions = [
-            (dissent.seat, words)
+            (dissent.seat, text)
             for dissent in decision.dissent
-            if (words := dissent.prediction or _fallback_prediction(session, dissent.seat))
+            if (text := dissent.prediction or _fallback_prediction(session, dissent.seat))
         ]
-        for number, (seat, words) in enumerate(predictions, 1):
-            yield _prediction(session, decision, seat, words, number)
+        for number, (seat, text) in enumerate(predictions, 1):
+            yield _prediction(session, decision, seat, text, number)
 
 
 def _is_child_meeting(session: Session) -> bool:
@@ -116,8 +116,8 @@ def _decision_text(decision: Decision) -> str:
     """The decision in one line: the position, the winner's text, or all rejected proposals."""
     texts = {proposal.id: proposal.text for proposal in decision.proposals}
     rejected = "; ".join(texts.values()) if decision.outcome is Outcome.REJECTED else ""
-    own = decision.position or texts.get(decision.winner, "") or decision.text.strip().partition("\n")[0]
-    return own or rejected
+    result = decision.position or texts.get(decision.winner, "") or decision.text.strip().partition("\n")[0]
+    return result or rejected
 
 
 def _undecided_text(decision: Decision) -> str:
@@ -150,12 +150,12 @@ def _asks_for_decision(gate: Gate) -> bool:
 def _error(session: Session, decision: Decision) -> Iterator[Entry]:
     """The error log entry of a diagnosis. The ledger numbers it; it is logged until a person chooses."""
     answer = session.answers.get("outcome")
-    if answer is not None and answer.option == REPORT_ONLY:
+    if answer is not None and answer.option == _REPORT_ONLY:
         return
     text = decision.position or decision.winner or f"Not diagnosed: {session.charter.question}"
-    found = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
+    cause = decision.text.strip().partition("\n")[0] if decision.outcome is Outcome.REACHED else ""
     state = EntryState.FIXING if answer is not None and answer.option == "fix" else EntryState.LOGGED
-    entry = _entry(session, "CR", EntryKind.ERROR, text, why=found or decision_sentence(decision), state=state)
+    entry = _entry(session, "CR", EntryKind.ERROR, text, why=cause or decision_sentence(decision), state=state)
     yield msgspec.structs.replace(entry, id="")
 
 
@@ -186,6 +186,6 @@ def _prediction(session: Session, decision: Decision, seat: str, prediction: str
 def _fallback_prediction(session: Session, seat: str) -> str:
     """The seat's last proposed test, or else its last objection, blocking ones first."""
     turns = [record.turns[seat] for record in session.rounds.values() if seat in record.turns]
-    said = next((turn.move.verdict for turn in reversed(turns) if turn.move is not None), Verdict())
-    issues = sorted(said.issues, key=lambda issue: not issue.blocking)
-    return said.next_test or next((issue.text for issue in issues), "")
+    verdict = next((turn.move.verdict for turn in reversed(turns) if turn.move is not None), Verdict())
+    issues = sorted(verdict.issues, key=lambda issue: not issue.blocking)
+    return verdict.next_test or next((issue.text for issue in issues), "")

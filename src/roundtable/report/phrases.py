@@ -16,7 +16,7 @@ from roundtable.core.verdict import Issue, Verdict
 from roundtable.report.reasons import describe_reached_limit, substitution_sentence
 
 COST_COLUMNS = ("Calls", "Failed", "Tokens in", "Cached", "Tokens out", "Cost")
-EXCERPT_LENGTH = 2000
+_EXCERPT_LENGTH = 2000
 """Largest number of characters of an unfinished answer that a document shows."""
 PROPOSAL_COLUMNS = ("Proposal", "First from")
 _READ_ITEMS = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
@@ -28,7 +28,7 @@ _ISSUE_WORDS = {
 }
 """The words that introduce blocking and other issues in the replies of a codec."""
 
-NEXT_STEP_WORDS: dict[str, str] = {
+_NEXT_STEP_WORDS: dict[str, str] = {
     NextStep.APPLY: "carry it out with `roundtable apply`",
     NextStep.APPLIED: "none, it was carried out",
     NextStep.DELIVERED: "none, the project was delivered",
@@ -75,7 +75,7 @@ def describe_next_step(decision: Decision) -> str:
     """The next step as a sentence; empty if none was stated or the meeting was cancelled."""
     if not decision.next_step or decision.outcome is Outcome.CANCELLED:
         return ""
-    return f"Next step: {NEXT_STEP_WORDS.get(decision.next_step, decision.next_step)}."
+    return f"Next step: {_NEXT_STEP_WORDS.get(decision.next_step, decision.next_step)}."
 
 
 def describe_fault(fault: Fault) -> str:
@@ -107,9 +107,9 @@ def format_opening_time(session: Session) -> str:
 def describe_session_context(charter: Charter) -> list[str]:
     """The earlier meetings and the files that the seats were shown, one line each."""
     recalled = [f"{entry.id} ({entry.kind})" for entry in charter.recalled]
-    shown = [item.name for item in charter.context]
-    lines = {"From earlier meetings": recalled, "Files and texts": shown}
-    return [f"{what} ({len(names)}): {', '.join(names)}" for what, names in lines.items() if names]
+    context = [item.name for item in charter.context]
+    lines = {"From earlier meetings": recalled, "Files and texts": context}
+    return [f"{heading} ({len(names)}): {', '.join(names)}" for heading, names in lines.items() if names]
 
 
 def describe_round_result(record: RoundRecord) -> str:
@@ -117,7 +117,7 @@ def describe_round_result(record: RoundRecord) -> str:
     closed = record.closed
     if closed is None:
         return "still open"
-    unread = [seat for seat in closed.counted if (made := record.turns[seat].move) and not made.verdict.counts]
+    unread = [seat for seat in closed.counted if (move := record.turns[seat].move) and not move.verdict.counts]
     words = [f"counted {len(closed.counted) - len(unread)} of {len(record.opened.electorate)}"]
     words += [f"could not read {', '.join(unread)}"] if unread else []
     words += [] if closed.how == "all" else [f"closed by {closed.how}"]
@@ -141,8 +141,8 @@ def describe_turn(turn: Turn) -> str:
 def explain_unread_reply(move: MoveMade, expect: Expect) -> str:
     """A sentence saying that a reply does not count and, if known, why it could not be read."""
     item = _READ_ITEMS.get(expect.codec, "answer")
-    why = read_reply(expect, move.raw or move.text, structured=False).why
-    return f"This reply does not count because no {item} could be read from it{f': {why}' if why else '.'}"
+    reason = read_reply(expect, move.raw or move.text, structured=False).why
+    return f"This reply does not count because no {item} could be read from it{f': {reason}' if reason else '.'}"
 
 
 def describe_position(verdict: Verdict, proposals: Mapping[str, str] = {}) -> str:
@@ -211,7 +211,7 @@ def partial_answer_heading(turn: Turn) -> str:
     return "Interrupted after:" if turn.state is SeatState.INTERRUPTED else "Text before the failure:"
 
 
-def render_partial_answer_excerpt(text: str, most: int = EXCERPT_LENGTH) -> str:
+def render_partial_answer_excerpt(text: str, most: int = _EXCERPT_LENGTH) -> str:
     """The beginning of an unfinished answer and its length; the record keeps the whole."""
     return text if len(text) <= most else f"{text[:most].rstrip()}… ({len(text):,} characters)"
 

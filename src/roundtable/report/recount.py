@@ -40,9 +40,9 @@ from roundtable.core.verdict import Stance, Verdict
 from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, reasons_text
 
-SCORE_THRESHOLDS = (9, 8, 7)
+_SCORE_THRESHOLDS = (9, 8, 7)
 
-OBJECTION_CODECS = ("agree-object-add", "approval", "score-json")
+_OBJECTION_CODECS = ("agree-object-add", "approval", "score-json")
 """Codecs in which a seat can object to a proposal instead of only supporting another."""
 
 
@@ -250,17 +250,17 @@ def _recount_rules(
 def _rules_by_name(session: Session, positions: Mapping[str, SeatPositions]) -> dict[str, RuleOverSeats | None]:
     """Every rule by its displayed name; None if the answers lack what the rule counts."""
     scored = _last_round_with(session, lambda verdict: verdict.score is not None)
-    stanced = _last_round_with(session, lambda verdict: verdict.stance is not Stance.UNKNOWN, OBJECTION_CODECS)
+    stanced = _last_round_with(session, lambda verdict: verdict.stance is not Stance.UNKNOWN, _OBJECTION_CODECS)
     keyed = _last_round_with(session, lambda verdict: bool(verdict.key))
     ballot = _last_round_with(session, lambda verdict: bool(verdict.ranking))
     blind = all(record.opened.turns.visibility != "same_round" for record in list(session.rounds.values())[:1])
     rules: dict[str, RuleOverSeats | None] = {
         "blind vote" if blind else "first positions": _plurality_rule(
-            {seat: way.first for seat, way in positions.items()}
+            {seat: path.first for seat, path in positions.items()}
         ),
-        "majority of last positions": _majority_rule({seat: way.last for seat, way in positions.items()}),
+        "majority of last positions": _majority_rule({seat: path.last for seat, path in positions.items()}),
     }
-    for least in SCORE_THRESHOLDS:
+    for least in _SCORE_THRESHOLDS:
         rules[f"every score at least {least}"] = _rule_over_round(scored, rule_score_threshold, minimum=least)
     rules |= {
         "no open issue at all, every score at least 9": _rule_over_round(
@@ -277,12 +277,14 @@ def _rules_by_name(session: Session, positions: Mapping[str, SeatPositions]) -> 
     return rules
 
 
-def _last_round_with(session: Session, has: Callable[[Verdict], bool], forms: Sequence[str] = ()) -> Round | None:
-    """The last closed round in which an answer in one of these forms has what a rule counts."""
+def _last_round_with(
+    session: Session, is_countable: Callable[[Verdict], bool], forms: Sequence[str] = ()
+) -> Round | None:
+    """The last closed round with an answer in one of these codecs that a rule can count."""
     for record in reversed(session.rounds.values()):
         if record.closed is not None and (not forms or record.opened.expect.codec in forms):
             round = record.result(record.closed)
-            if any(move.verdict.counts and has(move.verdict) for move in round.moves):
+            if any(move.verdict.counts and is_countable(move.verdict) for move in round.moves):
                 return round
     return None
 
@@ -303,9 +305,9 @@ def _rule_over_ballots(
 ) -> RuleOverSeats | None:
     if round is None:
         return None
-    given = {move.seat: move.verdict.ranking for move in round.moves if move.verdict.counts and move.verdict.ranking}
-    candidates = tuple(dict.fromkeys(name for ballot in given.values() for name in ballot))
-    return lambda seats: rule({seat: ballot for seat, ballot in given.items() if seat in seats}, candidates)
+    ballots = {move.seat: move.verdict.ranking for move in round.moves if move.verdict.counts and move.verdict.ranking}
+    candidates = tuple(dict.fromkeys(name for ballot in ballots.values() for name in ballot))
+    return lambda seats: rule({seat: ballot for seat, ballot in ballots.items() if seat in seats}, candidates)
 
 
 def _condorcet_ruling(ballots: dict[str, tuple[str, ...]], candidates: Sequence[str]) -> Ruling:

@@ -63,9 +63,9 @@ _OUTPUT_LENGTH = 4_000
 """Largest number of characters shown of the output of a program, from its end."""
 
 
-def _stage_outcome_label(how: StageEnding) -> str:
+def _stage_outcome_label(ending: StageEnding) -> str:
     """The outcome of a stage without its name."""
-    return STAGE_ENDING_WORDS[how].removeprefix("was ")
+    return STAGE_ENDING_WORDS[ending].removeprefix("was ")
 
 
 def _build_stage_blocks(
@@ -127,8 +127,10 @@ def _describe_ruling(verdict: Verdict, candidates: Sequence[str]) -> str:
     if verdict.directives:
         return describe_stage_ruling(verdict.directives, candidates)
     if findings := verdict.findings:
-        named = {"critical": findings.critical, "warnings": findings.warnings, "confirmed clean": findings.clean}
-        return "; ".join(f"{what}: {', '.join(found) or 'none'}" for what, found in named.items())
+        groups = {"critical": findings.critical, "warnings": findings.warnings, "confirmed clean": findings.clean}
+        return "; ".join(
+            f"{group}: {', '.join(findings_in_group) or 'none'}" for group, findings_in_group in groups.items()
+        )
     return verdict.summary
 
 
@@ -154,12 +156,12 @@ def _finding_blocks(session: Session, name: str, rounds: Sequence[RoundRecord]) 
 
 
 def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
-    tried = attempt_results(session, name, CandidatesTried)
-    if tried:
+    results = attempt_results(session, name, CandidatesTried)
+    if results:
         yield Heading(3, "Candidates")
-        yield DataTable(CANDIDATE_COLUMNS, tuple(candidate_table_rows(tried[-1])))
-        if tried[-1].how:
-            yield Paragraph(tried[-1].how, soft=True)
+        yield DataTable(CANDIDATE_COLUMNS, tuple(candidate_table_rows(results[-1])))
+        if results[-1].how:
+            yield Paragraph(results[-1].how, soft=True)
 
 
 def _run_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
@@ -214,20 +216,20 @@ _CONTRIBUTION_COLUMNS = ("Seat", "Base of", "Files", "Parts used", "Judged")
 
 
 def render_stage_report_blocks(
-    session: Session, records: Sequence[Recorded], made: ChangesByAttempt
+    session: Session, records: Sequence[Recorded], changes: ChangesByAttempt
 ) -> Iterator[ReportBlock]:
     """All blocks of the report."""
     attempts = list_stage_attempts(records)
     titles = _stage_titles(session)
     yield from _heading_blocks(session)
-    yield from _overview_blocks(session, final_stage_attempts(attempts), titles, made)
-    last = {attempt.name for attempt in final_stage_attempts(attempts)}
+    yield from _overview_blocks(session, final_stage_attempts(attempts), titles, changes)
+    final_names = {attempt.name for attempt in final_stage_attempts(attempts)}
     for attempt in attempts:
         yield from _build_stage_blocks(
-            session, attempt, titles, made.get(attempt.name, ()), again=attempt.name not in last
+            session, attempt, titles, changes.get(attempt.name, ()), again=attempt.name not in final_names
         )
     yield from _note_blocks(session)
-    yield from _project_blocks(session, final_stage_attempts(attempts), made)
+    yield from _project_blocks(session, final_stage_attempts(attempts), changes)
     yield from _contribution_blocks(session, final_stage_attempts(attempts))
     yield from _cost_blocks(session, titles)
 
@@ -264,7 +266,7 @@ def _warning_lines(session: Session, decision: Decision) -> Iterator[str]:
 
 
 def _overview_blocks(
-    session: Session, attempts: Sequence[StageAttempt], titles: Mapping[str, str], made: ChangesByAttempt
+    session: Session, attempts: Sequence[StageAttempt], titles: Mapping[str, str], changes: ChangesByAttempt
 ) -> Iterator[ReportBlock]:
     if not attempts:
         yield Paragraph("No stage has ended yet.")
@@ -274,7 +276,7 @@ def _overview_blocks(
     for name, end, _ in attempts:
         rounds = sum(_stage_of_round(round) == end.stage for round in session.rounds)
         cost = costs.get(end.stage, CostLine(end.stage))
-        files = len(made.get(name, ()))
+        files = len(changes.get(name, ()))
         figures = (str(rounds), str(files) if files else NO_VALUE, f"{cost.tokens:,}", cost.price)
         title = titles.get(end.stage, end.stage)
         rows.append(
@@ -298,11 +300,11 @@ def _note_blocks(session: Session) -> Iterator[ReportBlock]:
 
 
 def _project_blocks(
-    session: Session, attempts: Sequence[StageAttempt], made: ChangesByAttempt
+    session: Session, attempts: Sequence[StageAttempt], changes: ChangesByAttempt
 ) -> Iterator[ReportBlock]:
     deliveries = [result for result in session.results.values() if isinstance(result, ProjectDelivered)]
     applied_changes = [result for result in session.results.values() if isinstance(result, ChangeApplied)]
-    files = {change.path: change for attempt in attempts for change in made.get(attempt.name, ())}
+    files = {change.path: change for attempt in attempts for change in changes.get(attempt.name, ())}
     if not (deliveries or applied_changes or files):
         return
     yield Heading(2, "The project")
@@ -322,13 +324,13 @@ def _contribution_blocks(session: Session, attempts: Sequence[StageAttempt]) -> 
     """The contributions of each seat over all stages."""
     ends = [attempt.end for attempt in attempts]
     seats = [seat.name for seat in session.charter.seats]
-    whole = Counter(part.seat for end in ends for part in end.took if not part.symbol)
+    files = Counter(part.seat for end in ends for part in end.took if not part.symbol)
     parts = Counter(part.seat for end in ends for part in end.took if part.symbol)
 
     def stages(field: str, seat: str) -> str:
         return ", ".join(end.stage for end in ends if getattr(end, field) == seat) or NO_VALUE
 
-    rows = [(seat, stages("base", seat), str(whole[seat]), str(parts[seat]), stages("judge", seat)) for seat in seats]
+    rows = [(seat, stages("base", seat), str(files[seat]), str(parts[seat]), stages("judge", seat)) for seat in seats]
     if ends:
         yield Heading(2, "Contributions")
         yield DataTable(_CONTRIBUTION_COLUMNS, tuple(rows))

@@ -21,8 +21,8 @@ def describe_stage_step(
     """The result of a step of a stage, a sentence each."""
     match result:
         case ProjectListed():
-            rest = f"; {pluralize(len(result.left), 'file')} did not fit" if result.left else ""
-            yield f"The seats see {pluralize(len(result.items), 'file')} of the project{rest}."
+            omitted = f"; {pluralize(len(result.left), 'file')} did not fit" if result.left else ""
+            yield f"The seats see {pluralize(len(result.items), 'file')} of the project{omitted}."
         case ProjectSplit():
             yield f"The project is reviewed in {pluralize(len(result.chunks), 'part')}, one after another."
         case ProjectRan():
@@ -63,10 +63,10 @@ def describe_file_contributions(change: StageFileChange) -> str:
 
 def summarize_stage_history(ends: Sequence[StageEnd]) -> str:
     """How stages led to a change, a paragraph each: what was agreed and who contributed."""
-    held = [end for end in ends if end.how not in ("skipped", "failed")]
+    completed = [end for end in ends if end.how not in ("skipped", "failed")]
     return "\n\n".join(
         "\n".join((f"{end.id} {sanitize_line(end.text, _AGREED_LENGTH)}".strip(), *describe_stage_contributions(end)))
-        for end in held
+        for end in completed
     )
 
 

@@ -203,8 +203,8 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _refused_names(refused: Mapping[str, str]) -> Iterator[str]:
-    for name, why in refused.items():
-        yield f"Refused: {sanitize_line(name, _LONGEST)} ({sanitize_line(why, _LONGEST).rstrip('.')})."
+    for name, reason in refused.items():
+        yield f"Refused: {sanitize_line(name, _LONGEST)} ({sanitize_line(reason, _LONGEST).rstrip('.')})."
 
 
 def _describe_refusal(refusal: Refusal) -> str:
@@ -215,8 +215,8 @@ def _describe_refusal(refusal: Refusal) -> str:
 def _first_problems(candidates: Sequence[Candidate]) -> Iterator[str]:
     """The first problem of each candidate that did not pass."""
     for candidate in candidates:
-        if why := next(candidate_failure_reasons(candidate), ""):
-            yield f"  {sanitize_line(candidate.seat)}: {sanitize_line(why, _LONGEST)}"
+        if problem := next(candidate_failure_reasons(candidate), ""):
+            yield f"  {sanitize_line(candidate.seat)}: {sanitize_line(problem, _LONGEST)}"
 
 
 def _rehearsal_problems(rehearsed: ChangeRehearsed) -> Iterator[str]:
@@ -252,11 +252,11 @@ def _describe_candidate(candidate: Candidate) -> str:
 
 def _describe_proof(proof: Proof) -> str:
     """The seat, the claim and the result of a proof."""
-    why = sanitize_line(proof.why, _LONGEST).rstrip(".")
+    reason = sanitize_line(proof.why, _LONGEST).rstrip(".")
     result = {
         True: "confirmed",
         False: "refuted",
-        None: f"could not be run ({why})" if why else "could not be run",
+        None: f"could not be run ({reason})" if reason else "could not be run",
     }
     return f"Proof by {sanitize_line(proof.seat)} of “{sanitize_line(proof.claim, _LONGEST)}”: {result[proof.held]}."
 

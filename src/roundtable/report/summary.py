@@ -14,7 +14,7 @@ from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from roundtable.report.second_opinion_run import format_second_opinion_run_id
 
-SUMMARY_VERSION = 1
+_SUMMARY_VERSION = 1
 
 
 def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
     newest = session.newest_round
     decision = session.decision
     data = {
-        "v": SUMMARY_VERSION,
+        "v": _SUMMARY_VERSION,
         "id": session.id,
         "slug": charter.slug,
         "run_id": format_second_opinion_run_id(session),
@@ -42,14 +42,14 @@ def summarize_session(session: Session, *, texts: bool = False) -> dict[str, Any
         "round": newest.name if newest else None,
         "rounds": [summarize_round(record, texts=texts) for record in session.rounds.values()],
         "decision": None if decision is None else _summarize_decision(decision),
-        "candidates": None if (tried := newest_tried_candidates(session)) is None else _all_fields(tried),
+        "candidates": None if (candidates := newest_tried_candidates(session)) is None else _all_fields(candidates),
         "change": _summarize_change(session),
         "usage": summarize_usage(session),
         "limits": _all_fields(session.limits),
         "limit_reached": [_all_fields(reached) for reached in session.limit_stops.values()],
         "open_gate": _all_fields(session.open_gates[0]) if session.open_gates else None,
         "open_gates": [_all_fields(gate) for gate in session.open_gates],
-        "answers": {gate: {"option": said.option, "by": said.by} for gate, said in session.answers.items()},
+        "answers": {gate: {"option": answer.option, "by": answer.by} for gate, answer in session.answers.items()},
         "paused": session.paused,
         "ended": session.ended,
         "stopped": None if session.stopped is None else session.stopped.reason,

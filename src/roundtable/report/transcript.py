@@ -15,7 +15,7 @@ from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.phrases import describe_session_status
 from roundtable.report.reasons import decision_sentence, notice_sentences
 
-LONGEST_TITLE = 100
+_LONGEST_TITLE = 100
 
 
 def render_transcript(session: Session) -> str:
@@ -77,8 +77,8 @@ def _heading_parts(session: Session) -> Iterator[str]:
 
 def _topic_parts(session: Session) -> Iterator[str]:
     charter = session.charter
-    yield f"# {escape_markdown_line(charter.question, LONGEST_TITLE) or escape_markdown_line(charter.slug)}"
-    if sanitize_line(charter.question, LONGEST_TITLE) != charter.question:
+    yield f"# {escape_markdown_line(charter.question, _LONGEST_TITLE) or escape_markdown_line(charter.slug)}"
+    if sanitize_line(charter.question, _LONGEST_TITLE) != charter.question:
         yield quote_markdown(charter.question)
     if charter.options:
         yield f"Options: {_join_escaped(charter.options)}"
@@ -125,12 +125,12 @@ def _join_escaped(names: Iterable[str]) -> str:
 
 def _decision_parts(decision: Decision) -> Iterator[str]:
     yield "## Decision"
-    who = (
+    counted = (
         f" ({phrases.describe_counted_seats(decision)}: {_join_escaped(decision.counted) or 'nobody'})"
         if decision.electorate
         else ""
     )
-    yield f"**{phrases.describe_outcome(decision)}**: {escape_markdown_line(decision_sentence(decision))}{who}"
+    yield f"**{phrases.describe_outcome(decision)}**: {escape_markdown_line(decision_sentence(decision))}{counted}"
     if decision.position:
         yield f"**{': '.join(escape_markdown_line(part) for part in (decision.winner, decision.position) if part)}**"
     if decision.text:
@@ -227,10 +227,10 @@ def _gate_parts(session: Session) -> Iterator[str]:
 
 def _change_parts(session: Session) -> Iterator[str]:
     """The candidates and the change, hunk by hunk with its origin."""
-    if tried := newest_tried_candidates(session):
+    if candidates := newest_tried_candidates(session):
         yield "## Candidates"
-        yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(tried))
-        yield escape_markdown_line(tried.how)
+        yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(candidates))
+        yield escape_markdown_line(candidates.how)
     carried = newest_change(session)
     if carried is None:
         return

@@ -15,13 +15,13 @@ from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import escape_markdown_line, render_markdown_table
 from roundtable.report.reasons import decision_sentence, reasons_text
 
-RANKED_BALLOT = "ranked-ballot"
+_RANKED_BALLOT = "ranked-ballot"
 
 
 def render_vote_results(session: Session) -> str:
     """Render the newest ranked vote of a session as Markdown; empty if there was none."""
-    held = [record for record in session.rounds.values() if record.opened.expect.codec == RANKED_BALLOT]
-    return "\n\n".join(_vote_sections(session, held[-1])) + "\n" if held else ""
+    ballot_rounds = [record for record in session.rounds.values() if record.opened.expect.codec == _RANKED_BALLOT]
+    return "\n\n".join(_vote_sections(session, ballot_rounds[-1])) + "\n" if ballot_rounds else ""
 
 
 def _vote_sections(session: Session, record: RoundRecord) -> Iterator[str]:
@@ -32,13 +32,15 @@ def _vote_sections(session: Session, record: RoundRecord) -> Iterator[str]:
     yield "## Candidates"
     yield "\n".join(f"- {escape_markdown_line(line)}" for line in record.opened.prompt.lists.get("candidates", ids))
     yield "## Ballots"
-    cast = [(escape_markdown_line(seat), escape_markdown_line(" > ".join(ballot))) for seat, ballot in ballots.items()]
-    none = [
+    ballot_rows = [
+        (escape_markdown_line(seat), escape_markdown_line(" > ".join(ballot))) for seat, ballot in ballots.items()
+    ]
+    missing_rows = [
         (escape_markdown_line(seat), "*no ballot that counts*")
         for seat in record.opened.electorate
         if seat not in ballots
     ]
-    yield render_markdown_table(("Seat", "Best first"), [*cast, *none])
+    yield render_markdown_table(("Seat", "Best first"), [*ballot_rows, *missing_rows])
     yield "## One against one"
     yield _pairwise_table(ballots, ids)
     yield "## By elimination"

@@ -108,9 +108,9 @@ def _without_local_paths(session: Session, text: str) -> str:
         text = text.replace(escape_markdown_line(voice), escape_markdown_line(f"{kind}:{path.rpartition('/')[2]}"))
     if not workspace.strip("/"):
         return text
-    # Only where a path begins: the same letters further on in another path, or in an address, are not ours.
-    ours = "|".join(re.escape(f"{name}/") for name in (workspace, escape_markdown_line(workspace)))
-    return re.sub(rf"(?<![^\s\"'`(\[<:=,])(?:{ours})", "", text)
+    # Only where a path begins: the same letters inside another path or an address stay.
+    workspace_paths = "|".join(re.escape(f"{name}/") for name in (workspace, escape_markdown_line(workspace)))
+    return re.sub(rf"(?<![^\s\"'`(\[<:=,])(?:{workspace_paths})", "", text)
 
 
 def _render_entries(title: str, entries: Sequence[Entry], nothing: str) -> str:

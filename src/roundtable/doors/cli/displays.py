@@ -113,7 +113,7 @@ class PlainLines:
             self.print_lines(
                 live_earlier_event_lines(item.event)
                 if item.seq <= self._brief_until
-                else self._narrator.facts(item.event)
+                else self._narrator.lines(item.event)
             )
         elif not item.seat:
             self.print_lines([LiveLine(line, "dim", indent=2) for line in item.text.splitlines()])

@@ -123,7 +123,7 @@ class LivePanels:
         elif isinstance(item.event, MoveMade):
             self._print_move(item.event)
         else:
-            self.print_lines(self._narrator.facts(item.event))
+            self.print_lines(self._narrator.lines(item.event))
 
     def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Print above the panels."""
@@ -138,7 +138,7 @@ class LivePanels:
         figures = (f"{format_count(usage.tokens)} tok", format_price(usage), format_seconds(move.timing.total))
         head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {live_round_label(move.round)} · {' · '.join(figures)}", "dim not bold")
-        parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._narrator.move(move)]
+        parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._narrator.move_lines(move)]
         self._print(head)
         self._print(Text("\n").join(parts), 2)
         self._print(Text())

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.runs.background import read_background_failure
+from roundtable.app.runs.background import read_background_run_failure
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
@@ -159,11 +159,11 @@ async def test_a_background_run_that_cannot_start_gives_the_reason(
     places.user_config.write_text("langage = 'en'")
     with pytest.raises(RoundtableError, match=r"could not be run\..*langage"):
         await desk.meetings.run_in_background(session)
-    assert "langage" in read_background_failure(places, session)
+    assert "langage" in read_background_run_failure(places, session)
     places.user_config.unlink()
     await desk.meetings.run_in_background(session)
     await wait_for_session(desk, session, "ended")
-    assert read_background_failure(places, session) == ""
+    assert read_background_run_failure(places, session) == ""
 
 
 async def test_a_python_module_in_the_workspace_is_not_executed(

@@ -10,14 +10,14 @@ from roundtable.app.opening.relevance import (
     RankedFile,
     extract_question_words,
     fit_diff_into_context,
-    rank_files_by_relevance,
+    rank_context_files,
 )
 from roundtable.core.text.diffs import split_diff_by_file
 from roundtable.core.text.file_names import is_generated_file_name, is_sensitive_path
 
 
 def order(question: str, *candidates: RankedFile) -> list[str]:
-    return [file.path for file in rank_files_by_relevance(extract_question_words(question), candidates)]
+    return [file.path for file in rank_context_files(extract_question_words(question), candidates)]
 
 
 def hunk(path: str, lines: int = 3) -> str:
@@ -53,8 +53,8 @@ def test_generated_files_come_last(path: str) -> None:
 def test_the_order_of_relevant_files_is_deterministic(question: str, files: list[tuple[str, int, str]]) -> None:
     candidates = [RankedFile(*fields) for fields in dict.fromkeys(files)]
     once, again = (
-        rank_files_by_relevance(extract_question_words(question), candidates),
-        rank_files_by_relevance(extract_question_words(question), reversed(candidates)),
+        rank_context_files(extract_question_words(question), candidates),
+        rank_context_files(extract_question_words(question), reversed(candidates)),
     )
     assert [file.path for file in once] == [file.path for file in again]
 

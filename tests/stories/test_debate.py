@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.runs.hooks import find_hook_for_event
+from roundtable.app.runs.hooks import find_hook_to_run
 from roundtable.core.effects import ChangeApplied, CheckOutcome, ChecksRun, Effect, EffectResult, RunChecks
 from roundtable.core.events import (
     DecisionMade,
@@ -398,18 +398,18 @@ async def _blobs(harness: SessionHarness) -> list[str]:
 async def test_hooks_run_at_the_start_at_consensus_and_at_execution() -> None:
     harness = create_harness(**AGREEING)
     await hold_meeting(harness)
-    hooks = [name for record in await harness.records() if (name := find_hook_for_event(record.event))]
+    hooks = [name for record in await harness.records() if (name := find_hook_to_run(record.event))]
     assert hooks == ["debate_started", "consensus_reached"]
-    assert find_hook_for_event(EffectDone("debate/execute", ChangeApplied("c-1", ()))) == "execution_complete"
-    assert find_hook_for_event(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
+    assert find_hook_to_run(EffectDone("debate/execute", ChangeApplied("c-1", ()))) == "execution_complete"
+    assert find_hook_to_run(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
 
     split = create_harness(**SPLIT)
     await split.open(seats=tuple(SPLIT), answers={"choose": "gpt"})
     await split.run()
-    hooks = [name for record in await split.records() if (name := find_hook_for_event(record.event))]
+    hooks = [name for record in await split.records() if (name := find_hook_to_run(record.event))]
     assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
-    assert find_hook_for_event(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
-    assert find_hook_for_event(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""
+    assert find_hook_to_run(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
+    assert find_hook_to_run(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""
 
 
 async def test_text_in_a_readme_or_reply_cannot_change_a_vote() -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from roundtable.app.desk import Roundtable
-from roundtable.app.runs.background import write_background_failure
+from roundtable.app.runs.background import write_background_run_failure
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import RoundtableError, SessionHeld
 
@@ -28,10 +28,10 @@ def main() -> None:
     except SessionHeld as held:
         sys.exit(held.exit_code)
     except RoundtableError as error:
-        write_background_failure(places, session, f"{error.message} {error.help}")
+        write_background_run_failure(places, session, f"{error.message} {error.help}")
         sys.exit(error.exit_code)
     except Exception as error:
-        write_background_failure(places, session, f"{type(error).__name__}: {error}")
+        write_background_run_failure(places, session, f"{type(error).__name__}: {error}")
         sys.exit(1)
 
 

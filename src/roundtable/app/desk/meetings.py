@@ -132,9 +132,9 @@ class Meetings:
 
     def background_failure(self, session: str) -> str:
         """Return why the last background run of a session failed; empty if it did not fail."""
-        from roundtable.app.runs.background import read_background_failure
+        from roundtable.app.runs.background import read_background_run_failure
 
-        return read_background_failure(self._parts.places, session)
+        return read_background_run_failure(self._parts.places, session)
 
     async def hook_problems(self) -> Sequence[str]:
         """Return a sentence for each hook that has failed since the last call."""

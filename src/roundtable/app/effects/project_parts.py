@@ -25,7 +25,7 @@ from roundtable.app.opening.context_window import (
     estimate_context_file_overhead,
     split_context_between_map_and_files,
 )
-from roundtable.app.opening.relevance import RankedFile, extract_question_words, score_file_relevance
+from roundtable.app.opening.relevance import RankedFile, extract_question_words, score_context_file
 from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
@@ -162,7 +162,7 @@ def _sort_by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
     named, words = set(_NAME.findall(about)), extract_question_words(about)
 
     def place(path: str) -> tuple[bool, float, int, str]:
-        relevance = score_file_relevance(words, RankedFile(path, text=files[path].decode(errors="replace")))
+        relevance = score_context_file(words, RankedFile(path, text=files[path].decode(errors="replace")))
         return path.rpartition("/")[2] not in named, -relevance, FilePriority.of(path), path
 
     return sorted(files, key=place)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtable.app.opening.context_files import ContextFileHoldsSecret, ContextFileRefused, read_context_file
-from roundtable.app.opening.relevance import RankedFile, rank_files_by_relevance
+from roundtable.app.opening.relevance import RankedFile, rank_context_files
 from roundtable.core.text.file_names import is_sensitive_path
 from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.repo.git import LoggedCommit
@@ -68,7 +68,7 @@ def select_context_files(
 ) -> FileSelection:
     """Return the most relevant files that fit, ranked by name and recent changes, then by content."""
     ages = _list_change_ages(commits)
-    order = rank_files_by_relevance(words, (RankedFile(path, ages.get(path, 0)) for path in paths))
+    order = rank_context_files(words, (RankedFile(path, ages.get(path, 0)) for path in paths))
     read: list[RankedFile] = []
     refused = 0
     secret: list[str] = []
@@ -85,7 +85,7 @@ def select_context_files(
         bytes_read += len(text)
         read.append(candidate._replace(text=text))
     files: dict[str, bytes] = {}
-    for candidate in rank_files_by_relevance(words, read):
+    for candidate in rank_context_files(words, read):
         data = candidate.text.encode()
         if len(data) <= room:
             files[candidate.path] = data

@@ -22,7 +22,7 @@ from roundtable.app.settings.template_files import (
     find_workspace_templates,
     list_meeting_template_names,
     load_preset_templates,
-    read_template,
+    read_template_file,
     unknown_meeting_template_error,
 )
 from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
@@ -93,7 +93,7 @@ def _load_prompt(rules: Meeting, words: Mapping[str, str], folders: PromptFolder
     path = next((folder[name] for folder in folders for name in names if name in folder), None)
     if path is None:
         return words.get(general) or _load_shipped_prompt(rules, words, names)
-    text = read_template(path)
+    text = read_template_file(path)
     _find_placeholders(rules, words, general).check(text, str(path))
     return text
 
@@ -182,7 +182,7 @@ class MeetingCatalog:
             source, path = data_files[name]
             if name in MEETINGS or name in load_preset_templates():
                 raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
-            return _parse_data_file(name, read_template(path), str(path), source)
+            return _parse_data_file(name, read_template_file(path), str(path), source)
         if name in MEETINGS:
             return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
         if name in load_preset_templates():

@@ -43,12 +43,12 @@ def extract_question_words(question: str) -> tuple[str, ...]:
     return tuple(significant)[:_MOST_WORDS]
 
 
-def rank_files_by_relevance(words: Sequence[str], candidates: Iterable[RankedFile]) -> list[RankedFile]:
+def rank_context_files(words: Sequence[str], candidates: Iterable[RankedFile]) -> list[RankedFile]:
     """The files, most relevant first; equal ones by path, so the order is stable."""
-    return sorted(candidates, key=lambda candidate: (-score_file_relevance(words, candidate), candidate.path))
+    return sorted(candidates, key=lambda candidate: (-score_context_file(words, candidate), candidate.path))
 
 
-def score_file_relevance(words: Sequence[str], candidate: RankedFile) -> float:
+def score_context_file(words: Sequence[str], candidate: RankedFile) -> float:
     """How relevant a file is to these words."""
     path = candidate.path.lower()
     score = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
@@ -73,7 +73,7 @@ class DiffExcerpt(NamedTuple):
 
 def fit_diff_into_context(words: Sequence[str], sections: Sequence[DiffSection], room: int) -> DiffExcerpt:
     """As many sections as fit into `room` bytes, most relevant first, generated files last, shown in diff order."""
-    order = rank_files_by_relevance(words, (RankedFile(section.path, text=section.text) for section in sections))
+    order = rank_context_files(words, (RankedFile(section.path, text=section.text) for section in sections))
     place = {candidate.path: index for index, candidate in enumerate(order)}
     kept: dict[int, str] = {}
     shown_in_part: list[str] = []

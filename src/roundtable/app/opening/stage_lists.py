@@ -19,7 +19,7 @@ from roundtable.app.settings.template_files import (
     STAGE_FILES,
     find_user_templates,
     find_workspace_templates,
-    read_template,
+    read_template_file,
 )
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stage_address import StageAddress
@@ -129,7 +129,7 @@ class StageListCatalog:
             )
             known = ", ".join((*shipped.ways, *own))
             raise NotFound(f"There is no {missing}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
-        return self.parse(read_template(path), str(path))
+        return self.parse(read_template_file(path), str(path))
 
     @staticmethod
     def parse(text: str, path: str) -> tuple[Stage, ...]:

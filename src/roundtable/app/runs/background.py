@@ -43,7 +43,7 @@ async def run_in_background(parts: Parts, session: str, gate_wait: float = GATE_
         await asyncio.sleep(_POLL_SECONDS)
     if process.poll() and not await parts.leases.holder(session) and not (await parts.read_session(session)).ended:
         reason = (
-            read_background_failure(parts.places, session)
+            read_background_run_failure(parts.places, session)
             or f"The background process ended with exit code {process.returncode}."
         )
         raise RoundtableError(
@@ -51,7 +51,7 @@ async def run_in_background(parts: Parts, session: str, gate_wait: float = GATE_
         )
 
 
-def read_background_failure(places: Places, session: str) -> str:
+def read_background_run_failure(places: Places, session: str) -> str:
     """Return the error message of the last background run of a session; empty if it did not fail."""
     try:
         return _failure_file(places, session).read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def _start(places: Places, workspace: Path, session: str, gate_wait: float) -> s
     return process
 
 
-def write_background_failure(places: Places, session: str, message: str) -> None:
+def write_background_run_failure(places: Places, session: str, message: str) -> None:
     """Store the error message of a background run."""
     text = sanitize_text(Redactor().redact(message)).strip()[:_MAX_FAILURE_LENGTH]
     PrivateFile(_failure_file(places, session)).write(text.encode(errors="replace"))

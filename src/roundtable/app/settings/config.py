@@ -136,11 +136,13 @@ def load_settings(places: Places, workspace: Path) -> Settings:
     person, own, withheld = read_config_layers(places, workspace)
     path = workspace_config_path(workspace)
     config = parse_config(_merge_tables(person, own), path)
-    check_default_meeting(places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config)
+    check_configured_default_meeting(
+        places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config
+    )
     return Settings(config, withheld)
 
 
-def check_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
+def check_configured_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
     """Raise an error if the config names an unknown default meeting."""
     known = list_meeting_template_names(places, workspace)
     if config.table.meeting not in known:

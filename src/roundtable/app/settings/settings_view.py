@@ -16,7 +16,7 @@ from roundtable.app.settings.toml_text import (
     format_setting_path,
     format_toml_value,
     parse_setting_path,
-    set_nested_value,
+    set_nested_setting,
     set_toml_setting,
 )
 from roundtable.app.settings.write_config import write_config_file
@@ -76,8 +76,8 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
         raise NotFound(f"{name} is not a valid setting name.", "Setting names look like limits.seat_timeout.")
     values = _parse_values(before, path)
     value = _find_fitting_value(values, place, typed, path)
-    config.check_default_meeting(
-        places, workspace, config.parse_config(set_nested_value(values, place, value), path), path
+    config.check_configured_default_meeting(
+        places, workspace, config.parse_config(set_nested_setting(values, place, value), path), path
     )
     known = (
         for_person or config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
@@ -100,7 +100,7 @@ def _find_fitting_value(values: dict[str, Any], place: tuple[str, ...], typed: s
     wrong: ConfigError | None = None
     for value in _possible_values(typed):
         try:
-            config.parse_config(set_nested_value(values, place, value), path)
+            config.parse_config(set_nested_setting(values, place, value), path)
         except ConfigError as error:
             wrong = wrong or error
         else:

@@ -57,7 +57,7 @@ def list_untrusted_templates(workspace: Path) -> list[Path]:
     return [path for kind in kinds for path in find_workspace_templates(workspace, kind).values()]
 
 
-def read_template(path: Path) -> str:
+def read_template_file(path: Path) -> str:
     """Read the text of a template file."""
     try:
         if path.stat().st_size > MAX_TEMPLATE_BYTES:

@@ -57,11 +57,11 @@ class _SettingLine(msgspec.Struct):
 def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> str:
     """Return the text with one setting changed or added; everything else is kept."""
     lines = text.splitlines()
-    expected = set_nested_value(tomllib.loads(text), path, value)
+    expected = set_nested_setting(tomllib.loads(text), path, value)
     found = next((line for line in _find_setting_lines(lines) if line.path == path[: len(line.path)]), None)
     if found is not None:
         inside = path[len(found.path) :]
-        new = set_nested_value(found.value, inside, value) if inside else value
+        new = set_nested_setting(found.value, inside, value) if inside else value
         lines[found.first : found.last] = [_render_changed_setting(lines[found.first : found.last], new)]
     else:
         _add_setting(lines, path, value)
@@ -77,11 +77,11 @@ def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> st
     )
 
 
-def set_nested_value(values: Any, path: SettingPath, value: Any) -> dict[str, Any]:
+def set_nested_setting(values: Any, path: SettingPath, value: Any) -> dict[str, Any]:
     """Return the values with one of them changed."""
     first, *rest = path
     old = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
-    return {**old, first: set_nested_value(old.get(first), tuple(rest), value) if rest else value}
+    return {**old, first: set_nested_setting(old.get(first), tuple(rest), value) if rest else value}
 
 
 def _find_setting_lines(lines: Sequence[str]) -> Iterator[_SettingLine]:

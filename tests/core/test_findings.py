@@ -24,8 +24,9 @@ from roundtable.core.decide.review import decide_review
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.replies import read_reply
-from roundtable.core.values import Absence, Expect, Move, Outcome, Round
+from roundtable.core.values import Absence, Decision, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, ParseStatus, Verdict
+from roundtable.report.finding_words import add_review_text
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.cases import verdict
 
@@ -42,6 +43,10 @@ def found(**seats: Sequence[Issue]) -> Round:
 
 def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[WeighedFinding, ...]:
     return weigh_findings_by_proof(pool_findings(round), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
+
+
+def reviewed(findings: Sequence[WeighedFinding], rounds: Sequence[Round], place: str) -> Decision:
+    return add_review_text(decide_review(findings, rounds, place), findings)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -163,7 +168,7 @@ def test_findings_of_several_seats_are_merged_and_keep_the_words_of_each() -> No
     assert finding.seats == ("claude", "gpt")
     assert finding.severity == "critical"
     assert finding.line == "F1 [critical, src/cart.py:3-5] add() divides by zero for an empty cart"
-    text = decide_review(weigh(found(claude=[one], gpt=[other])), (found(claude=[one], gpt=[other]),), "x").text
+    text = reviewed(weigh(found(claude=[one], gpt=[other])), (found(claude=[one], gpt=[other]),), "x").text
     assert "gpt: An empty cart crashes with ZeroDivisionError" in text
 
 
@@ -308,26 +313,26 @@ def test_a_reproduced_finding_is_dropped_when_its_proof_no_longer_holds() -> Non
 
 
 def test_a_review_rejects_exactly_when_a_finding_was_reproduced() -> None:
-    shown = decide_review(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
+    shown = reviewed(weigh(FAULT, Proof("F1", "gpt", True)), (FAULT,), "bubblewrap")
     assert shown.outcome is Outcome.REJECTED
-    assert shown.position == "Not as it is: one fault was reproduced."
+    assert shown.position == "Changes needed: 1 fault was reproduced."
     assert (
         decision_sentence(shown)
-        == "One seat reviewed it blind and found one fault: 1 reproduced. Programs ran in bubblewrap."
+        == "One seat reviewed it blind and found 1 fault: 1 reproduced. Programs ran in bubblewrap."
     )
     assert "A program of gpt shows it." in shown.text
     assert not notice_sentences(shown)
-    refuted = decide_review(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
+    refuted = reviewed(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
     assert refuted.outcome is Outcome.REACHED
-    assert refuted.position == "Nothing was shown against it."
-    assert decide_review((), (found(claude=[]),), "").position == "No seat found anything wrong."
+    assert refuted.position == "No fault was reproduced."
+    assert reviewed((), (found(claude=[]),), "").position == "No seat found a fault."
 
 
 def test_unreadable_answers_never_make_a_clean_review() -> None:
     unread = Move("review/1-blind", "gpt", "Hm.", Verdict(parse=ParseStatus.FAILED))
     round = Round("review/1-blind", ("claude", "gpt"), (*found(claude=[]).moves, unread))
-    decision = decide_review((), (round,), "")
-    assert decision.position == decision.text == "claude found nothing wrong; gpt was not heard."
+    decision = reviewed((), (round,), "")
+    assert decision.position == decision.text == "claude found no fault; gpt did not answer."
     assert decision.counted == ("claude",)
     assert [absence.seat for absence in decision.missing] == ["gpt"]
     assert decision.degraded
@@ -336,27 +341,27 @@ def test_unreadable_answers_never_make_a_clean_review() -> None:
 def test_a_seat_missing_from_a_later_round_is_named() -> None:
     gone = Absence("gpt", Fault.of(FaultKind.TIMEOUT, "No complete answer within 5 s."))
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
-    decision = decide_review(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
+    decision = reviewed(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
     assert notice_sentences(decision) == (
         "No answer in review/2-examine, the round that settles unproven findings: gpt (No complete answer within 5 s).",
     )
 
 
 def test_a_reproduced_finding_is_shown_with_its_proof() -> None:
-    text = decide_review(weigh(FAULT, Proof("F1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
+    text = reviewed(weigh(FAULT, Proof("F1", "gpt", True, "# ```\nexit(0)")), (FAULT,), "bubblewrap").text
     assert text.endswith("  ````\n  # ```\n  exit(0)\n  ````")
-    assert "exit(0)" not in decide_review(weigh(FAULT, Proof("F1", "gpt", False, "exit(0)")), (FAULT,), "x").text
+    assert "exit(0)" not in reviewed(weigh(FAULT, Proof("F1", "gpt", False, "exit(0)")), (FAULT,), "x").text
 
 
 def test_unproven_findings_are_named_above_the_text_with_their_seats() -> None:
-    decision = decide_review(weigh(FAULT), (FAULT,), "bubblewrap")
+    decision = reviewed(weigh(FAULT), (FAULT,), "bubblewrap")
     assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F1.",)
-    assert "Found by claude. Nobody wrote a program that shows it." in decision.text
+    assert "Found by claude. No seat wrote a program that shows it." in decision.text
 
 
 def test_a_finding_with_an_invalid_place_says_so_unless_another_seat_gives_the_place() -> None:
     here = {"a.py:99": "a.py has only 3 lines."}
     lost = weigh(found(claude=[issue("It crashes", "a.py:99")]), **here)
-    assert "It points nowhere: a.py has only 3 lines." in decide_review(lost, (FAULT,), "x").text
+    assert "Its place does not exist: a.py has only 3 lines." in reviewed(lost, (FAULT,), "x").text
     known = weigh(found(claude=[issue("It crashes", "a.py:99")], gpt=[issue("It crashes", "a.py:1")]), **here)
     assert known[0].nowhere == ""

@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.decide.findings import (
-    FindingRepair,
     FindingWeight,
     WeighedFinding,
-    describe_finding_for_seats,
-    describe_ruled_findings,
-    describe_unfixed_findings,
+    find_unfixed_findings,
     pool_findings,
     rule_findings_by_judge,
     rule_findings_by_severity,
     weigh_findings_by_proof,
 )
 from roundtable.core.effects import ClaimsProven, Proof
+from roundtable.core.reasons import FindingRepair, FindingsUnfixed
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Findings, Issue, Verdict
+from roundtable.meetings.stages.review_stage import render_finding_for_seats
+from roundtable.report.finding_words import render_ruled_findings
+from roundtable.report.reasons import reason_sentence
 
 LOST = Issue("A second writer loses the first one's data.", severity="critical", location="store.py:7")
 SLOW = Issue("Every request reads the whole file.", severity="medium", location="store.py:20")
@@ -65,19 +66,22 @@ def test_a_judge_names_findings_by_id_or_words_and_unnamed_findings_are_kept(
 def test_a_critical_finding_with_an_unknown_id_is_kept(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ()))
     assert ruled.besides[CRITICAL] == (said,)
-    assert f"- {said}" in describe_ruled_findings(ruled, found(), {})
+    assert f"- {said}" in render_ruled_findings(ruled, found(), {})
 
 
 @pytest.mark.parametrize("said", ["There are no critical findings.", "No critical issues found", "(nothing to report)"])
 def test_a_judge_that_reports_no_critical_findings_adds_none(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    assert describe_unfixed_findings(ruled, found(), {}) == ()
+    assert find_unfixed_findings(ruled, found(), {}) is None
 
 
 @pytest.mark.parametrize("said", ["No input is checked.", "Nothing frees the lock", "None of the files are closed"])
 def test_a_fault_that_begins_with_no_still_counts(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    assert describe_unfixed_findings(ruled, found(), {}) == (f"1 critical finding is not fixed: {said.rstrip('.')}.",)
+    unfixed = find_unfixed_findings(ruled, found(), {})
+    assert unfixed == FindingsUnfixed(others=(said,))
+    assert unfixed is not None
+    assert reason_sentence(unfixed) == f"1 critical finding is not fixed: {said.rstrip('.')}."
 
 
 def test_no_judge_overrules_a_proof() -> None:
@@ -89,7 +93,7 @@ def test_no_judge_overrules_a_proof() -> None:
 def test_the_ruling_lists_every_finding_its_result_and_the_judges_additions() -> None:
     listed = found()
     ruled = rule_findings_by_judge(listed, Findings(("F1",), ("The project has no tests.",), ("F2 is behind a login",)))
-    assert describe_ruled_findings(ruled, listed, {"F1": FindingRepair(fixed=True)}) == (
+    assert render_ruled_findings(ruled, listed, {"F1": FindingRepair(fixed=True)}) == (
         f"CRITICAL:\n- F1 [critical, store.py:7] {LOST.text} Fixed.\n\n"
         f"WARNINGS:\n- F3 [medium, store.py:20] {SLOW.text}\n- The project has no tests.\n\n"
         f"CONFIRMED_CLEAN:\n- F2 [high, api.py:3] {OPEN.text}"
@@ -102,7 +106,7 @@ def test_without_a_judge_findings_are_weighed_by_their_severity() -> None:
 
 
 def test_seats_see_how_many_found_a_finding_but_not_who() -> None:
-    first = describe_finding_for_seats(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
+    first = render_finding_for_seats(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
     assert first == f"F1: [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
 
 

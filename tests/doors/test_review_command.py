@@ -54,8 +54,8 @@ def test_a_review_lists_reproduced_findings_first_and_writes_nothing(cli: Cli) -
     crash = finding("half(0) divides by zero", CRASH)
     style = finding("The name says too little", severity="low")
     result = cli.run("review", *seats(cli, claude=reviewer(style, crash), gpt=reviewer()), "--plain")
-    assert "Not as it is: one fault was reproduced." in result.stdout
-    text = result.stdout[result.stdout.index("Not as it is") :]
+    assert "Changes needed: 1 fault was reproduced." in result.stdout
+    text = result.stdout[result.stdout.index("Changes needed:") :]
     assert text.index("half(0) divides by zero") < text.index("The name says too little")
     assert "A program of claude shows it." in text
     assert git(cli.work, "status", "--porcelain").strip() == "M maths.py"
@@ -96,7 +96,7 @@ def test_a_branch_and_a_patch_are_reviewed_like_the_working_tree(cli: Cli) -> No
     args = seats(cli, claude=reviewer(finding("half(0) divides by zero", CRASH)), gpt=reviewer())
     for source in (("--branch", "faster"), ("--patch", "../p.diff")):
         result = cli.run("review", *source, *args, "--plain")
-        assert "Not as it is: one fault was reproduced." in result.stdout, source
+        assert "Changes needed: 1 fault was reproduced." in result.stdout, source
     assert (cli.work / "maths.py").read_text() == BEFORE
 
 
@@ -132,15 +132,15 @@ def test_an_unreadable_review_is_not_reported_as_clean(cli: Cli) -> None:
     output = cli.run("review", *args, "--plain", "--strict", code=4).stdout
     assert "[gpt] Its reply could not be read; asking again.\n" in output
     assert "This reply does not count because no finding could be read from it: A finding has no description" in output
-    assert "Decision reached: claude and gemini found nothing wrong; gpt was not heard.\n" in output
-    assert "No seat found anything wrong" not in output
+    assert "Decision reached: claude and gemini found no fault; gpt did not answer.\n" in output
+    assert "No seat found a fault" not in output
 
 
 def test_findings_under_another_field_name_are_read(cli: Cli) -> None:
     write(cli.work, {"maths.py": AFTER})
     output = {"file": "maths.py", "line": 2, "severity": "high", "finding": "half(0) divides by zero", "proof": CRASH}
     text = cli.run("review", *seats(cli, claude=reviewer(output), gpt=reviewer()), "--plain").stdout
-    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in text
+    assert "Decision rejected: Changes needed: 1 fault was reproduced.\n" in text
     assert "F1 [high, maths.py:2] half(0) divides by zero" in text
 
 
@@ -151,5 +151,5 @@ def test_an_unreadable_review_is_sent_back_once_with_the_reason(cli: Cli) -> Non
     sent_back = {**mended["turns"][0], "contains": "Describe the problem in its field `wrong`"}
     args = seats(cli, claude={"turns": [sent_back, odd, mended["turns"][1]]}, gpt=reviewer())
     output = cli.run("review", *args, "--plain").stdout
-    assert "Decision rejected: Not as it is: one fault was reproduced.\n" in output
+    assert "Decision rejected: Changes needed: 1 fault was reproduced.\n" in output
     assert "DEGRADED" not in output

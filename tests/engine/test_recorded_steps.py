@@ -17,7 +17,7 @@ from tests.stories.session_harness import SESSION, SessionHarness
 
 
 def stage_end(notice: str, stage: str = "requirements") -> EndStage:
-    return EndStage(StageEnd("D1", stage, 1, "agreed", "R1 It runs.", notices=(notice,)))
+    return EndStage(StageEnd("D1", stage, 1, "agreed", "R1 It runs.", notices=(Said(notice),)))
 
 
 async def resume_over_record(recorded: EndStage, effect: Effect) -> str:
@@ -32,7 +32,7 @@ async def resume_over_record(recorded: EndStage, effect: Effect) -> str:
     async def hold(table: Table) -> Decision:
         result = await table.do("stage/end", effect)
         assert isinstance(result, StageEnded)
-        return Decision(Outcome.REACHED, (Said(result.end.notices[0]),))
+        return Decision(Outcome.REACHED, (result.end.notices[0],))
 
     harness.meeting = MeetingRules("council", harness.rules.version, hold)
     decision = await harness.run()

@@ -40,6 +40,7 @@ from roundtable.core.events import (
     SessionOpened,
 )
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.reasons import Said
 from roundtable.core.session import Session
 from roundtable.core.stage_history import StageFileChange
 from roundtable.core.stages import Contribution, Stage, StageEnd
@@ -101,7 +102,9 @@ def facts(text: str) -> list[Recorded]:
     passing = CheckOutcome("check", ("python3", "smoke.py"), 0, "ok", 0.2)
     tried = CandidatesTried((Candidate("claude", "sha256:2", cluster=1), Candidate("gpt", "sha256:3", cluster=2)))
     first = StageEnd("D1", "requirements", 1, "agreed", "Too much.", judge="claude")
-    again = StageEnd("D1", "requirements", 2, "chosen", text, judge="gpt", notices=(f"claude was not heard {text}",))
+    again = StageEnd(
+        "D1", "requirements", 2, "chosen", text, judge="gpt", notices=(Said(f"claude was not heard {text}"),)
+    )
     wrote = StageEnd(
         "D2", "development", 1, "agreed", text, "sha256:9", "gpt", "claude", (Contribution("app.py", "login", "gpt"),)
     )

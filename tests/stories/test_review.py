@@ -111,7 +111,7 @@ async def test_a_proof_may_use_packages_installed_in_the_repository(desk: Roundt
     meeting, decision = await hold_review(
         desk, desk.changes.read_uncommitted(), claude=reviewer_turns(wrong), gpt=reviewer_turns()
     )
-    assert decision.position == "Not as it is: one fault was reproduced."
+    assert decision.position == "Changes needed: 1 fault was reproduced."
     (proven,) = (await blind_round_proofs(desk, meeting)).proofs
     assert (proven.held, proven.held_before) == (True, False)
 
@@ -131,7 +131,7 @@ async def test_findings_are_reproduced_or_refuted_or_marked_as_older_than_the_ch
         ),
     )
     assert decision.outcome is Outcome.REJECTED
-    assert decision.position == "Not as it is: one fault was reproduced."
+    assert decision.position == "Changes needed: 1 fault was reproduced."
     assert [proposal.authors for proposal in decision.proposals] == [("claude", "gpt"), ("claude",), ("gpt",)]
     reproduced, old, refuted = re.split(r"\n\n(?=[A-Z])", decision.text)
     assert "average() divides by zero for no prices" in reproduced
@@ -202,7 +202,7 @@ async def test_a_finding_with_an_unknown_location_is_marked_as_such(desk: Roundt
         ),
         gpt=reviewer_turns(finding_block("Missing docs", "docs/shop.md:3"), finding_block("Fine place", "shop.py:2")),
     )
-    assert "It points nowhere: shop.py has only 8 lines." in decision.text
+    assert "Its place does not exist: shop.py has only 8 lines." in decision.text
     assert "It points nowhere: There is no file ../home/config.toml here." in decision.text
     assert "It points nowhere: There is no file docs/shop.md here." in decision.text
     assert decision.text.count("points nowhere") == 3

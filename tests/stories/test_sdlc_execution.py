@@ -17,6 +17,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Outcome
+from roundtable.report.stage_words import stage_notice_sentences
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.slug_project import files_reply
 from tests.stories.test_sdlc_stages import answer_gates, stage_settings
@@ -70,7 +71,7 @@ async def runs(bench: Roundtable, meeting: DeskMeeting) -> dict[str, ProjectRan]
 
 async def test_a_program_that_runs_successfully_needs_no_analysis(bench: Roundtable) -> None:
     meeting, end = await hold_stages(bench, project_turns({**SUM, "adding.py": MENDED}))
-    assert (end.how, end.notices) == ("ran", ())
+    assert (end.how, stage_notice_sentences(end)) == ("ran", ())
     assert "the sum is 3" in end.text
     assert not [call for call in meeting.voices.calls if "analyse" in call.call]
 
@@ -111,8 +112,10 @@ async def test_a_person_may_inspect_a_fix_and_decline_to_run_it(bench: Roundtabl
     assert isinstance(shown, ChangePlanned)
     assert "adding.py" in [hunk.path for hunk in shown.hunks]
     assert (end.how, len(await runs(bench, meeting))) == ("failed", 1)
-    assert "The last fix was not run." in end.notices
-    assert end.notices[-1].startswith("The program fails after 1 run: run (python main.py) ended with exit code 1: ")
+    assert "The last fix was not run." in stage_notice_sentences(end)
+    assert stage_notice_sentences(end)[-1].startswith(
+        "The program fails after 1 run: run (python main.py) ended with exit code 1: "
+    )
 
 
 @pytest.mark.feature("S0.60")
@@ -122,7 +125,7 @@ async def test_execution_gives_up_after_three_failed_fixes_with_the_output_of_th
     assert len(await runs(bench, meeting)) == 4
     assert end.how == "failed"
     assert "the sum is 30" in end.text
-    assert "still fails after 4 runs" in end.notices[-1]
+    assert "still fails after 4 runs" in stage_notice_sentences(end)[-1]
     assert not [call for call in meeting.voices.calls if call.call.startswith("execution/4/")], (
         "nobody is asked in vain"
     )
@@ -149,7 +152,7 @@ async def test_an_invalid_run_plan_is_returned_to_the_seats_to_fix(bench: Roundt
 async def test_a_program_without_a_run_plan_is_started_in_the_usual_way_with_a_notice(bench: Roundtable) -> None:
     _, end = await hold_stages(bench, project_turns({"main.py": "print('up')\n"}))
     assert end.how == "ran"
-    assert end.notices == ("There is no run.toml, so the project was run as `python main.py`.",)
+    assert stage_notice_sentences(end) == ("There is no run.toml, so the project was run as `python main.py`.",)
 
 
 @pytest.mark.feature("S0.56", "S0.62")

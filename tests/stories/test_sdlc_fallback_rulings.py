@@ -9,6 +9,7 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
+from roundtable.report.stage_words import stage_notice_sentences
 from tests.stories.account_candidates import ACCOUNTS
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.test_sdlc_files import (
@@ -48,7 +49,7 @@ async def test_if_every_judge_fails_the_candidate_with_the_best_test_results_is_
     }
     meeting, decision, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert (end.how, end.judge, end.base) == ("run", "", "claude")
-    assert "claude, gpt and gemini did not answer as judge." in end.notices
+    assert "claude, gpt and gemini did not answer as judge." in stage_notice_sentences(end)
     assert end.text == "Files written: shout.py, test_shout.py.\nRunning them put it before the others."
     assert "development-dispute" not in (await bench.sessions.get(meeting.session)).gates
     assert decision.degraded
@@ -96,7 +97,9 @@ async def test_a_seat_that_writes_too_many_files_is_reported_in_a_short_notice(b
     many = {f"m{number}.py": "A = 1\n" for number in range(250)}
     seats = {"claude": writer_turns(many), "gpt": writer_turns({"accounts.py": ACCOUNTS["gpt"]})}
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
-    (said,) = (notice for notice in end.notices if notice.startswith("claude's candidate was left out."))
+    (said,) = (
+        notice for notice in stage_notice_sentences(end) if notice.startswith("claude's candidate was left out.")
+    )
     assert said.count("exceeds the limit of 200 files per change.") == 3
     assert said.endswith("And 47 more reasons.")
     assert said in (await bench.sessions.get(meeting.session)).gates["after-development"].question
@@ -113,11 +116,11 @@ async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
     asked = session.gates["development-dispute"].question
     assert "No judge was asked: the limits of the session were reached. Whose files do you choose?" in asked
     (end,) = list_stage_ends(session)
-    assert "No judge was asked: the limits of the session were reached." in end.notices
+    assert "No judge was asked: the limits of the session were reached." in stage_notice_sentences(end)
 
 
 async def test_a_single_seat_judges_only_its_own_answer(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": stage_turns("claude", ("*-judge", AGREED))}, REQUIREMENTS)
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
-    assert end.all_notices == ("claude judged only its own answer, because no other seat can judge.",)
+    assert stage_notice_sentences(end) == ("claude judged only its own answer, because no other seat can judge.",)
     assert "among the others'" not in decision_sentence(decision)

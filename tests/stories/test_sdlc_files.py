@@ -14,9 +14,11 @@ from roundtable.core.effects import (
     CandidatesTried,
     MergeTried,
 )
+from roundtable.core.reasons import JudgedOwnAnswer
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
+from roundtable.report.stage_words import stage_notice_sentences
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.repository import commit, sandbox, write
 from tests.stories.account_candidates import (
@@ -114,7 +116,7 @@ async def test_files_are_judged_by_the_next_seat_if_the_judge_fails(bench: Round
     _, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert await files_after_stage(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
     assert (end.base, end.judge) == ("gemini", "gpt")
-    assert "claude did not answer as judge." in end.notices
+    assert "claude did not answer as judge." in stage_notice_sentences(end)
 
 
 async def test_a_judge_of_files_sees_test_results_and_no_names(bench: Roundtable) -> None:
@@ -141,7 +143,7 @@ async def test_a_judge_of_files_sees_test_results_and_no_names(bench: Roundtable
     assert [name for name in ("claude", "gpt", "gemini", "candidate-C", "your change") if name in read] == []
     shown = "Running it: Tests it did not pass: candidate-A: test_it.py::test_it."
     assert f'<answer from="candidates: candidate-B">\n{shown}' in read
-    assert [notice for notice in end.notices if "left out" in notice] == [
+    assert [notice for notice in stage_notice_sentences(end) if "left out" in notice] == [
         "gemini's candidate was left out. its own tests: gemini: test_it.py::test_it failed."
     ]
 
@@ -225,9 +227,7 @@ async def test_required_fixes_go_only_to_the_author_of_the_base_with_the_spliced
     assert "You may change only: accounts.py." in shown
     assert await files_after_stage(bench, end) == {"accounts.py": whole}
     assert Contribution("accounts.py", "login", "gpt") in end.took
-    assert end.all_notices == (
-        "claude judged its own answer together with the others', unsigned, because every seat had answered.",
-    )
+    assert end.all_notices == (JudgedOwnAnswer("claude", "all_answered"),)
 
 
 async def test_a_merge_that_fails_checks_of_its_base_is_discarded_with_a_notice(bench: Roundtable) -> None:
@@ -243,12 +243,16 @@ async def test_a_merge_that_fails_checks_of_its_base_is_discarded_with_a_notice(
     ]
     _, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert (await files_after_stage(bench, end))["accounts.py"] == ACCOUNTS["claude"]
-    dropped = next(notice for notice in end.notices if notice.startswith("The judge's further requests were discarded"))
+    dropped = next(
+        notice
+        for notice in stage_notice_sentences(end)
+        if notice.startswith("The judge's further requests were discarded")
+    )
     assert "so claude's candidate is used alone. " in dropped
     assert "test_nobody" in dropped
     assert any(
         notice.startswith("The judge asked for this, but it was not done: users in accounts.py")
-        for notice in end.notices
+        for notice in stage_notice_sentences(end)
     )
 
 
@@ -285,7 +289,7 @@ async def test_if_no_candidate_passes_all_seats_write_again_before_a_judge_is_as
     assert not any("judge" in call for call in list_calls(meeting))
     assert any(
         notice.startswith("claude's candidate was left out. accounts.py: accounts.py would not parse")
-        for notice in end.notices
+        for notice in stage_notice_sentences(end)
     )
 
 
@@ -296,8 +300,11 @@ async def test_a_files_stage_without_valid_files_gives_the_reason_for_each_seat(
     }
     _, decision, (end,) = await hold_stages(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
     assert (end.how, end.draft) == ("failed", "")
-    assert [notice.partition("'s candidate was left out. ")[0] for notice in end.notices] == ["claude", "gpt"]
-    assert "../outside.py" in end.notices[1]
+    assert [notice.partition("'s candidate was left out. ")[0] for notice in stage_notice_sentences(end)] == [
+        "claude",
+        "gpt",
+    ]
+    assert "../outside.py" in stage_notice_sentences(end)[1]
     assert decision.outcome is Outcome.DEADLOCK
 
 
@@ -380,9 +387,10 @@ async def test_a_later_stage_cannot_remove_the_tests_of_an_earlier_stage(bench: 
     stages = (QA, msgspec.structs.replace(SERVICE, rounds=1))
     _, _, (qa, service) = await hold_stages(bench, *stages, seats=seats)
     assert (service.how, service.draft) == ("failed", qa.draft)
-    assert [notice.startswith("claude's candidate was left out. test_accounts.py: ") for notice in service.notices] == [
-        True
-    ]
+    assert [
+        notice.startswith("claude's candidate was left out. test_accounts.py: ")
+        for notice in stage_notice_sentences(service)
+    ] == [True]
 
 
 async def test_a_new_project_ignores_the_folder_in_which_it_was_started(
@@ -468,6 +476,6 @@ async def test_an_extension_must_pass_the_existing_tests_and_needs_no_new_ones(b
     _, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats, existing=True)
     assert (end.how, end.base) == ("alone", "claude")
     assert await files_after_stage(bench, end) == {"slug.py": neat}
-    assert end.notices == (
+    assert stage_notice_sentences(end) == (
         "gpt's candidate was left out. The check tests failed with exit code 1: NotImplementedError.",
     )

@@ -10,6 +10,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.stages import Stage
 from roundtable.report.reasons import notice_sentences
+from roundtable.report.stage_words import stage_notice_sentences
 from tests.repository import commit, write
 from tests.stories.test_sdlc_execution import SUM
 from tests.stories.test_sdlc_files import DEVELOPMENT, hold_stages, writer_turns
@@ -40,12 +41,15 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
         assert '<context from="map of the program">' in shown
         assert "def report_1999" not in shown
     for end in ends:
-        assert "4 of 5 files of the project were shown; for the others there is no room in the windows." in end.notices
-        assert "Not read: .env is a sensitive file and is never shown to a model." in end.notices
+        assert (
+            "4 of 5 files of the project were shown; the others do not fit into the context windows."
+            in stage_notice_sentences(end)
+        )
+        assert "Not read: .env is a sensitive file and is never shown to a model." in stage_notice_sentences(end)
     assert any("of 5 files of the project were shown" in sentence for sentence in notice_sentences(decision))
 
 
 async def test_a_project_that_fits_is_shown_without_a_notice_on_size(bench: Roundtable) -> None:
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats={"claude": writer_turns(SUM)}, existing=True)
     assert "and does not fit" not in meeting.prompt("development/1-write", "claude")
-    assert not [notice for notice in end.notices if "shown" in notice]
+    assert not [notice for notice in stage_notice_sentences(end) if "shown" in notice]

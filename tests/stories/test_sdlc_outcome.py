@@ -14,6 +14,7 @@ from roundtable.core.values import Limits, Outcome
 from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
 from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.report.stage_words import stage_notice_sentences
 from tests.repository import git
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.slug_project import JOINED_SLUG, files_reply
@@ -45,8 +46,8 @@ async def test_a_budget_that_ends_between_stages_still_delivers_the_finished_fil
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision_sentence(decision)
     ends = list_stage_ends(await bench.sessions.get(meeting.session))
     assert [end.how for end in ends] == ["alone", "failed", "failed"]
-    assert "qa: Nobody was asked: the limits of the session were reached." in notice_sentences(decision)
-    assert "closing: Nobody was asked: the limits of the session were reached." in notice_sentences(decision)
+    assert "qa: No seat was asked: the limits of the session were reached." in notice_sentences(decision)
+    assert "closing: No seat was asked: the limits of the session were reached." in notice_sentences(decision)
     assert decision_sentence(decision).startswith("1 stage was held: development.")
     assert "D1 development" in decision.text
     again = [call.call.partition("/")[0] for call in meeting.voices.calls]
@@ -73,7 +74,7 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_with_a_warni
     told = stage_settings(DEVELOPMENT, EXECUTION)
     decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
-    assert gate.question == "The project is finished, but its last run failed. How do you want it?"
+    assert gate.question == "The project is finished, but its last run failed. In which form should it be delivered?"
     assert notice_sentences(decision)[0] == "The project is finished, but its last run failed."
     assert (decision_exit_code(decision), decision_exit_code(decision, strict=True)) == (EXIT_OK, EXIT_DEGRADED)
 
@@ -142,7 +143,7 @@ async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert await files_after_stage(bench, end) == main
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
-    (notice,) = end.notices
+    (notice,) = stage_notice_sentences(end)
     assert notice.startswith("Not all that claude wrote is in it. ")
     assert ".env is named like a file that contains secrets." in notice
     assert notice.endswith("So it is with 1 more.")

@@ -14,10 +14,13 @@ import pytest
 from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
+from roundtable.core.reasons import JudgedOwnAnswer
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Limits
+from roundtable.report.reasons import reasons_text
+from roundtable.report.stage_words import stage_notice_sentences
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.planted import End, planted
 from tests.repository import commit, own_python, repository, sandbox, write
@@ -256,7 +259,7 @@ async def test_without_a_person_or_a_judge_all_findings_are_kept_and_nothing_is_
     _, end = await hold_review(desk, claude=deaf, gpt=deaf)
     assert (end.how, end.draft) == ("failed", "")
     assert BELOW in end.text
-    assert "claude and gpt did not answer as judge." in end.notices
+    assert "claude and gpt did not answer as judge." in stage_notice_sentences(end)
 
 
 LONG = filler("long") + filler("longer") + "\n\ndef last(first, second):\n    return first / second\n"
@@ -283,9 +286,7 @@ async def test_a_fix_in_a_file_longer_than_a_part_changes_only_its_lines(
     assert DIVIDED in asked
     assert "def long_0(" not in asked
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
-    assert end.all_notices == (
-        "claude judged its own answer together with the others', unsigned, because every seat had answered.",
-    )
+    assert end.all_notices == (JudgedOwnAnswer("claude", "all_answered"),)
 
 
 async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtable) -> None:
@@ -294,14 +295,14 @@ async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtabl
     write(desk.workspace, {"shop/long.py": LONG})
     _, end = await hold_review_of_long_file(desk)
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
-    assert end.notices[-1].startswith("Fixes could not be run: shop/long.py ")
+    assert reasons_text(end.notices[-1:]).startswith("Fixes could not be run: shop/long.py ")
 
 
 async def test_a_review_stage_without_files_has_nothing_to_review(desk: Roundtable) -> None:
     meeting = DeskMeeting(desk, claude=turns())
     await meeting.hold("sdlc", "A shop.", settings=stage_settings(existing=False))
     (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
-    assert (end.how, end.notices) == ("failed", ("There is no code to review.",))
+    assert (end.how, stage_notice_sentences(end)) == ("failed", ("There is no code to review.",))
     assert meeting.voices.calls == []
 
 
@@ -313,21 +314,21 @@ async def test_a_review_names_the_parts_that_the_limits_leave_out(desk: Roundtab
     session = await desk.sessions.get(meeting.session)
     (end,) = list_stage_ends(session)
     assert list(session.rounds) == ["code-review/1-chunk"]
-    assert end.notices == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
+    assert stage_notice_sentences(end) == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
 
 
 async def test_a_file_that_is_too_large_to_review_is_named_with_the_reason(desk: Roundtable) -> None:
     write(desk.workspace, {"shop/data.py": "ROWS = 1\n" * 50_000})
     commit(desk.workspace, "Data")
     _, end = await hold_review(desk, claude=turns(), gpt=turns())
-    assert "Not reviewed: shop/data.py is larger than 400,000 bytes." in end.notices
+    assert "Not reviewed: shop/data.py is larger than 400,000 bytes." in stage_notice_sentences(end)
 
 
 async def test_a_review_names_the_seats_that_missed_a_part(desk: Roundtable) -> None:
     absent: Turns = [{"round": "*/2-chunk", "fault": "context_overflow"}, *turns()]
     _, end = await hold_review(desk, claude=turns(), gpt=absent, gemini=turns(chunk_1="Looks good to me!"))
     assert (end.how, end.text) == ("agreed", "No seat found a fault.")
-    assert end.notices == ("gemini did not review part 1 of 2.", "gpt did not review part 2 of 2.")
+    assert stage_notice_sentences(end) == ("gemini did not review part 1 of 2.", "gpt did not review part 2 of 2.")
 
 
 async def test_a_fix_is_not_reported_as_fixed_if_a_program_still_shows_the_fault(desk: Roundtable) -> None:
@@ -335,7 +336,10 @@ async def test_a_fix_is_not_reported_as_fixed_if_a_program_still_shows_the_fault
     _, end = await hold_review(desk, claude=turns(**SEEN, judge=CONSENSUS, fix_1=idle), gpt=turns())
     still = f"F1 [critical, shop/cart.py:5] {SWAPPED} Not fixed: a program still reproduces it."
     assert end.text == f"CRITICAL:\n- {still}\n- F2 stock is lost", "what the judge adds is kept, under whatever id"
-    assert "2 critical findings are not fixed: F1 (a program still reproduces it), F2 stock is lost." in end.notices
+    assert (
+        "2 critical findings are not fixed: F1 (a program still reproduces it), F2 stock is lost."
+        in stage_notice_sentences(end)
+    )
 
 
 async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fixed(desk: Roundtable) -> None:
@@ -345,7 +349,7 @@ async def test_the_gate_after_a_review_names_critical_findings_that_were_not_fix
     meeting, end = await hold_review(desk, claude=claude, gpt=turns())
     why = "F1 (the finding names no file of the project), F2 (the seat that should fix it did not answer)"
     left = f"2 critical findings are not fixed: {why}."
-    assert left in end.notices
+    assert left in stage_notice_sentences(end)
     assert left in (await desk.sessions.get(meeting.session)).gates["after-code-review"].question
     assert "claude" not in end.text, "later stages are told of it and of nobody's name"
 
@@ -408,7 +412,7 @@ async def test_each_of_200_files_is_reviewed_once_with_both_ends_of_cross_file_f
         (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
         maps = [(await desk.sessions.read_blob(chunk.map.digest)).decode() for chunk in cut.chunks if chunk.map]
         (end,) = list_stage_ends(session)
-    assert (end.how, end.notices) == ("agreed", ())
+    assert (end.how, stage_notice_sentences(end)) == ("agreed", ())
     assert len(maps) == len(cut.chunks) == len(session.rounds) > 10
     assert sorted(file.name for chunk in cut.chunks for file in chunk.files) == sorted(made.files)
 

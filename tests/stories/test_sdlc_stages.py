@@ -13,7 +13,8 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
-from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.stage_words import stage_notice_sentences
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.test_memory import QUESTION, hold_council
 
@@ -163,13 +164,13 @@ async def test_the_stage_says_why_a_judge_reads_its_own_answer(bench: Roundtable
     seats = {name: stage_turns(name, ("*-judge*", AGREED)) for name in ("claude", "gpt", "gemini")}
     meeting, _ = await hold_stages(bench, seats, msgspec.structs.replace(stage, judge="gpt"))
     (end,) = await stage_ends(bench, meeting)
-    assert end.notices == (
+    assert stage_notice_sentences(end) == (
         "gpt judged its own answer together with the others', unsigned, because you named it as judge.",
     )
     seats["gemini"] = [{"round": "*", "fault": "overloaded"}]
     meeting, _ = await hold_stages(bench, seats, stage)
     (end,) = await stage_ends(bench, meeting)
-    assert end.notices == (
+    assert stage_notice_sentences(end) == (
         "gemini did not answer as judge.",
         "claude judged its own answer together with the others', unsigned, because no other judge answered.",
     )
@@ -285,7 +286,7 @@ async def test_a_seat_that_failed_in_a_stage_is_named_above_the_result_with_the_
     meeting, decision = await hold_stages(bench, seats, REQUIREMENTS)
     told = "claude did not answer in requirements/1-draft: The script says: overloaded."
     assert notice_sentences(decision) == (f"requirements: {told}",)
-    assert (await stage_ends(bench, meeting))[0].notices == (told,)
+    assert stage_notice_sentences((await stage_ends(bench, meeting))[0]) == (told,)
 
 
 @pytest.mark.parametrize("answer", ["", "uphold", "allow"])
@@ -299,7 +300,8 @@ async def test_a_rejected_proposal_inside_a_longer_agreement_is_flagged(bench: R
     (end,) = list_stage_ends(session)
     assert "R2 It stores notes in SQLite." in session.gates["decree"].question
     assert end.how == ("agreed" if answer == "allow" else "failed")
-    assert (decree.id in end.notices[-1], "Nobody here can run it." in end.notices[-1]) == (True, answer != "allow")
+    notice = reasons_text(end.notices[-1:])
+    assert (decree.id in notice, "Nobody here can run it." in notice) == (True, answer != "allow")
 
 
 async def test_a_decree_that_an_agreement_answers_is_not_asked_about_again(bench: Roundtable) -> None:

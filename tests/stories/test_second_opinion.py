@@ -245,7 +245,7 @@ async def test_the_synthesis_is_made_without_a_model_and_quotes_every_seat() -> 
     decision = await hold_meeting(harness, seats=(*PAIR, "gemini"))
     assert await round_names(harness) == [FIRST, BALLOT], "no model is asked to put it together"
     assert decision.text == (
-        "claude and opencode come to the same:\n"
+        "claude and opencode recommend the same:\n"
         "- claude (yes): “Split it”\n"
         "- opencode (yes): “Split the bridge off”\n\n"
         "gemini recommends:\n"

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.faults import UsageError
+from roundtable.core.handover import HandoverForm
 from roundtable.workshop.project.handover import (
     ProjectVersion,
     hand_over_project,

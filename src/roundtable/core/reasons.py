@@ -382,7 +382,113 @@ class StageNotice(ReasonBase, frozen=True, tag="stage_notice"):
     """A notice of a stage."""
 
     stage: str
-    text: str
+    reason: Reason
+
+
+class StageNotHeld(ReasonBase, frozen=True, tag="stage_not_held"):
+    """No seat was asked in this stage, because a limit of the session was reached."""
+
+
+class SeatMissing(ReasonBase, frozen=True, tag="seat_missing"):
+    """This seat did not answer in a round of the stage."""
+
+    seat: str
+    round: str
+    fault: Fault
+
+
+class JudgesMissing(ReasonBase, frozen=True, tag="judges_missing"):
+    """These seats were asked to judge and did not answer."""
+
+    seats: tuple[str, ...]
+
+
+class JudgeNotAsked(ReasonBase, frozen=True, tag="judge_not_asked"):
+    """No judge was asked, because a limit of the session was reached."""
+
+
+class JudgedOwnAnswer(ReasonBase, frozen=True, tag="judged_own_answer"):
+    """The judge judged its own answer, unsigned: alone or among others, and why it was the judge anyway."""
+
+    judge: str
+    because: Literal["named", "no_other_answered", "no_other_can", "all_answered"]
+    alone: bool = False
+
+
+class FilesUnshown(ReasonBase, frozen=True, tag="files_unshown"):
+    """Only so many of all files of the project fitted into the context windows of the seats."""
+
+    shown: int
+    total: int
+
+
+class FilesUnusable(ReasonBase, frozen=True, tag="files_unusable"):
+    """These files were not read or not reviewed; by name, what the workshop said about each."""
+
+    action: Literal["read", "reviewed"]
+    messages: dict[str, str]
+
+
+class NothingWritten(ReasonBase, frozen=True, tag="nothing_written"):
+    """No seat wrote any file."""
+
+
+class NoFilesChosen(ReasonBase, frozen=True, tag="no_files_chosen"):
+    """The seats do not agree on the files, and the person took none."""
+
+
+class NothingToReview(ReasonBase, frozen=True, tag="nothing_to_review"):
+    """There is no code to review."""
+
+
+class PartsUnreviewedBySeat(ReasonBase, frozen=True, tag="parts_unreviewed_by_seat"):
+    """This seat did not review these parts of the project."""
+
+    seat: str
+    parts: tuple[int, ...]
+    total: int
+
+
+class PartsUnreviewed(ReasonBase, frozen=True, tag="parts_unreviewed"):
+    """So many parts of the project were not reviewed, because a limit of the session was reached."""
+
+    parts: int
+    total: int
+
+
+class FixesNotRun(ReasonBase, frozen=True, tag="fixes_not_run"):
+    """The fixes of findings could not be run; the message is the workshop's."""
+
+    message: str
+
+
+class RepairCause(StrEnum):
+    """Why a finding is fixed or not."""
+
+    PLACE_UNKNOWN = "place_unknown"
+    LIMIT_REACHED = "limit_reached"
+    SEAT_MISSING = "seat_missing"
+    REFUSED = "refused"
+    NOTHING_CHANGED = "nothing_changed"
+    BROKE_CHECKS = "broke_checks"
+    STILL_SHOWN = "still_shown"
+    NO_LONGER_SHOWN = "no_longer_shown"
+
+
+class FindingRepair(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether a finding was fixed, and why or how that is known: checks that a fix broke, or the workshop's message."""
+
+    fixed: bool
+    cause: RepairCause | None = None
+    checks: tuple[str, ...] = ()
+    message: str = ""
+
+
+class FindingsUnfixed(ReasonBase, frozen=True, tag="findings_unfixed"):
+    """These critical findings are not fixed; `others` are faults that only the judge named."""
+
+    findings: dict[str, FindingRepair] = {}
+    others: tuple[str, ...] = ()
 
 
 class ProjectNotWritten(ReasonBase, frozen=True, tag="project_not_written"):
@@ -683,6 +789,24 @@ PersonReason: TypeAlias = PersonChose | PersonRejected | PersonCancelled | Decre
 StageReason: TypeAlias = StagesStopped | StagesHeld | JudgeReadOwnWords | LastRunFailed | StageFailed | StageNotice
 """How the stages of a project ended."""
 
+NoticeReason: TypeAlias = (
+    StageNotHeld
+    | SeatMissing
+    | JudgesMissing
+    | JudgeNotAsked
+    | JudgedOwnAnswer
+    | FilesUnshown
+    | FilesUnusable
+    | NothingWritten
+    | NoFilesChosen
+    | NothingToReview
+    | PartsUnreviewedBySeat
+    | PartsUnreviewed
+    | FixesNotRun
+    | FindingsUnfixed
+)
+"""What one stage notices besides its result."""
+
 HandoverReason: TypeAlias = (
     ProjectNotWritten | ProjectHandedOver | HandoverFailed | DraftTakenUnchanged | StoppedAfterPlan
 )
@@ -742,6 +866,7 @@ Reason: TypeAlias = (
     | RecountReason
     | PersonReason
     | StageReason
+    | NoticeReason
     | HandoverReason
     | RehearsalReason
     | WriteReason

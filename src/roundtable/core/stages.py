@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from roundtable.core.reasons import JudgedOwnAnswer, Reasons
 from roundtable.core.values import Charter, Digest, Value
 
 STAGE_NAME = re.compile(r"^[a-z][a-z-]{0,30}\Z")
@@ -26,18 +27,6 @@ StageEnding = Literal["agreed", "chosen", "run", "same", "alone", "ran", "skippe
 Agreed by the judge, chosen by the person, decided by running the files, written identically by several seats, written
 by one seat alone, a successful run, skipped, or failed.
 """
-
-STAGE_ENDING_WORDS: dict[StageEnding, str] = {
-    "agreed": "was agreed on",
-    "chosen": "was decided by the person",
-    "run": "was decided by running it",
-    "same": "was written identically by several seats",
-    "alone": "was written by only one seat",
-    "ran": "ran successfully",
-    "skipped": "was skipped",
-    "failed": "ended without a result",
-}
-"""The ending in words, to follow the name of a stage."""
 
 
 class Contribution(Value, frozen=True):
@@ -113,17 +102,14 @@ class StageEnd(Value, frozen=True):
     judge: str = ""
     base: str = ""
     took: tuple[Contribution, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: Reasons = ()
     own_words: bool = False
     held: bool = True
 
     @property
-    def all_notices(self) -> tuple[str, ...]:
+    def all_notices(self) -> Reasons:
         """Its notices, and whether the judge judged its own answer."""
-        own = (
-            f"{self.judge} judged its own answer together with the others', unsigned, because every seat had answered."
-        )
-        return (*self.notices, own) if self.own_words else self.notices
+        return (*self.notices, JudgedOwnAnswer(self.judge, "all_answered")) if self.own_words else self.notices
 
     @staticmethod
     def quote_all(ends: Iterable[StageEnd]) -> tuple[str, ...]:

@@ -41,8 +41,16 @@ def _effect_done(event: dict[str, Any]) -> None:
     match event["result"]:
         case {"result": "child_ended", "decision": decision}:
             _decision(decision)
+        case {"result": "stage_ended", "end": end}:
+            _stage_end(end)
         case _:
             _checks(event["result"])
+
+
+def _stage_end(end: dict[str, Any]) -> None:
+    """`notices` were texts."""
+    if notices := cast("list[str]", end.get("notices", [])):
+        end["notices"] = list(map(_said, notices))
 
 
 def _checks(result: dict[str, Any]) -> None:
@@ -76,6 +84,8 @@ def _session_opened(event: dict[str, Any]) -> None:
 def _effect_started(event: dict[str, Any]) -> None:
     """Move directives that must be fixed to a field of their own; version 1 marked them with a prefix."""
     effect = event["effect"]
+    if effect["effect"] == "end_stage":
+        _stage_end(effect["end"])
     if effect["effect"] == "synthesise":
         directives = cast("list[str]", effect.get("incorporate", []))
         fixes = [directive for directive in directives if directive.startswith(_MUST_FIX)]

@@ -14,7 +14,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.findings import Finding, pool_findings, unproven_findings, weigh_findings_by_proof
+from roundtable.core.decide.findings import (
+    Finding,
+    WeighedFinding,
+    pool_findings,
+    unproven_findings,
+    weigh_findings_by_proof,
+)
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.decide.review import decide_review
 from roundtable.core.effects import ClaimsProven, ProveClaims
@@ -23,6 +29,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.diffs import DIFF_CONTEXT_NAME
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
+from roundtable.report.finding_words import add_review_text
 
 BLIND = PlannedRound("blind", "findings", Turns(visibility="none"))
 EXAMINE = PlannedRound("examine", "proofs", Turns(visibility="own"))
@@ -52,13 +59,13 @@ async def _hold_review_meeting(table: Table) -> Decision:
         return decide_without_quorum(blind)
     findings = pool_findings(blind)
     if not findings:
-        return decide_review((), (blind,), "")
+        return _decide((), (blind,), "")
 
     first = await _run_proofs(table, blind)
     if isinstance(first, Fault) or not first.sandbox:
         missing_proofs_reason = first.message if isinstance(first, Fault) else _missing_sandbox_reason(first)
         results = () if isinstance(first, Fault) else (first,)
-        return decide_review(weigh_findings_by_proof(findings, results), (blind,), "", missing_proofs_reason)
+        return _decide(weigh_findings_by_proof(findings, results), (blind,), "", missing_proofs_reason)
 
     weighed, rounds = weigh_findings_by_proof(findings, (first,)), (blind,)
     name = "review/2-examine"
@@ -67,7 +74,14 @@ async def _hold_review_meeting(table: Table) -> Decision:
         second = await _run_proofs(table, examined) if any(move.verdict.claims for move in examined.moves) else None
         rounds = (blind, examined)
         weighed = weigh_findings_by_proof(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))
-    return decide_review(weighed, rounds, first.sandbox)
+    return _decide(weighed, rounds, first.sandbox)
+
+
+def _decide(
+    weighed: Sequence[WeighedFinding], rounds: Sequence[Round], sandbox: str, missing_proofs_reason: str = ""
+) -> Decision:
+    """The decision of the review with its text."""
+    return add_review_text(decide_review(weighed, rounds, sandbox, missing_proofs_reason), weighed)
 
 
 async def _ask_to_examine(table: Table, name: str, unproven: Sequence[Finding]) -> Round:

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtable.core.decide import stage_outcome as rule
-from roundtable.core.decide.stage_outcome import HANDOVER_FORMS
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.ports import Table
+from roundtable.core.reasons import WorkshopStepFailed
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import SdlcSettings, Stage, StageEnd
 from roundtable.core.values import SDLC_MEETING, STAGES_GATE, Decision, Gate, NextStep
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.delivery import DELIVER, hold_project_delivery
+from roundtable.meetings.stages.delivery import DELIVER, HANDOVER_FORMS, hold_project_delivery
 from roundtable.meetings.stages.discussion_stage import hold_discussion_stage
 from roundtable.meetings.stages.execution_stage import RERUN_GATE, hold_execution_stage
 from roundtable.meetings.stages.files_stage import hold_files_stage
@@ -28,6 +28,7 @@ from roundtable.meetings.stages.review_stage import hold_review_stage
 from roundtable.meetings.stages.stage_rounds import plan_stage_rounds
 from roundtable.meetings.try_candidates import StepFailed, do_step_or_end_meeting
 from roundtable.meetings.write_change import WRITE_GATES
+from roundtable.report.stage_words import stage_gate_sentence
 
 STAGE_RUNNERS = {
     "discussion": hold_discussion_stage,
@@ -35,6 +36,23 @@ STAGE_RUNNERS = {
     "review": hold_review_stage,
     "run": hold_execution_stage,
 }
+STAGE_PROMPTS = (
+    "system",
+    "draft",
+    "discuss",
+    "judge",
+    "about",
+    "repair",
+    "chunk",
+    "findings-judge",
+    "look",
+    "fix",
+    "write",
+    "rewrite",
+    "judge-files",
+    "refine",
+    "analyse",
+)
 MAX_STAGE_ATTEMPTS = 5
 """How often one stage can be held before the person has to continue or end the meeting."""
 
@@ -87,14 +105,14 @@ async def _hold_stage(
         try:
             end = await STAGE_RUNNERS[stage.kind](context)
         except StepFailed as stop:
-            end = context.end(how="failed", notices=(f"{stop.fault.message} {stop.fault.help}".strip(),))
+            end = context.end(how="failed", notices=(WorkshopStepFailed(stop.fault),))
         end = await _record_stage_end(table, context.name, end)
         gate = context.address.gate_after
         unavailable = {"retry"} if attempt == MAX_STAGE_ATTEMPTS else set[str]()
         unavailable |= {"skip"} if last else set[str]()
         details = {option: meaning for option, meaning in AFTER_STAGE_CHOICES.items() if option not in unavailable}
         details |= {"continue": "take this as the result"} if last else {}
-        question = rule.stage_gate_question(stage, end, last=last)
+        question = stage_gate_sentence(stage, end, last=last)
         answer = await table.gate(Gate(gate, question, tuple(details), "stop", details, again_of=STAGES_GATE))
         if answer != "retry":
             return end, answer
@@ -112,7 +130,7 @@ MEETING = Meeting(
     _hold_sdlc_meeting,
     SdlcSettings,
     _plan_sdlc_rounds,
-    rule.STAGE_PROMPTS,
+    STAGE_PROMPTS,
     "Seven stages from an idea to a running program, with your approval between them.",
     gates=(STAGES_GATE, RERUN_GATE, DELIVER, *WRITE_GATES),
     advance_answers={

@@ -13,6 +13,7 @@ from roundtable.core.text.wording import end_sentence, join_names, pluralize
 from roundtable.core.values import Decision, Substitution
 from roundtable.report.change_reasons import rehearsal_reason_sentence, write_reason_sentence
 from roundtable.report.costs import format_money
+from roundtable.report.stage_notices import notice_reason_sentence
 
 LEAD_REASON_WORDS: dict[LeadReason, str] = {
     LeadReason.HIGHEST_SCORE: "its score is the highest",
@@ -70,6 +71,7 @@ def reason_sentence(reason: Reason) -> str:
 def _outcome_sentence(
     reason: why.RecountReason
     | why.StageReason
+    | why.NoticeReason
     | why.HandoverReason
     | why.RehearsalReason
     | why.WriteReason
@@ -79,6 +81,8 @@ def _outcome_sentence(
         return _recount_sentence(reason)
     if isinstance(reason, why.StageReason):
         return _stage_sentence(reason)
+    if isinstance(reason, why.NoticeReason):
+        return notice_reason_sentence(reason)
     if isinstance(reason, why.HandoverReason):
         return _handover_sentence(reason)
     if isinstance(reason, why.RehearsalReason):
@@ -165,7 +169,7 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
             seats = f"{reason.seats} seats" if reason.seats > 1 else "One seat"
             count = sum(reason.findings.values())
             found = ", ".join(f"{number} {status}" for status, number in reason.findings.items())
-            things = {0: "nothing", 1: "one fault"}.get(count, f"{count} faults")
+            things = {0: "no faults", 1: "1 fault"}.get(count, f"{count} faults")
             where = f" Programs ran in {reason.place}." if reason.place and count else ""
             return f"{seats} reviewed it blind and found {things}{f': {found}' if found else ''}.{where}"
         case why.NotHeardInRound():
@@ -275,7 +279,7 @@ def _stage_sentence(reason: why.StageReason) -> str:
         case why.StageFailed():
             return f"{reason.stage} ended without a result."
         case why.StageNotice():
-            return f"{reason.stage}: {reason.text}"
+            return f"{reason.stage}: {reason_sentence(reason.reason)}"
         case _:
             assert_never(reason)
 

@@ -32,7 +32,7 @@ from roundtable.core.stage_history import (
     final_stage_attempts,
     list_stage_attempts,
 )
-from roundtable.core.stages import STAGE_ENDING_WORDS, Stage, StageEnd, StageEnding
+from roundtable.core.stages import Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Gate, Outcome
@@ -57,7 +57,7 @@ from roundtable.report.document import (
 )
 from roundtable.report.phrases import describe_session_status
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.stage_words import describe_file_contributions, describe_stage_end
+from roundtable.report.stage_words import STAGE_ENDING_WORDS, describe_file_contributions, describe_stage_end
 
 _OUTPUT_LENGTH = 4_000
 """Largest number of characters shown of the output of a program, from its end."""

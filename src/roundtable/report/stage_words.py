@@ -7,10 +7,22 @@ from collections.abc import Iterator, Sequence
 from roundtable.core.decide.program_run import RUN_STOPPED_BY_PERSON, describe_run_method
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
 from roundtable.core.stage_history import StageFileChange
-from roundtable.core.stages import STAGE_ENDING_WORDS, StageEnd
+from roundtable.core.stages import Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import end_sentence, join_names, pluralize
+from roundtable.report.reasons import reason_sentence
 
+STAGE_ENDING_WORDS: dict[StageEnding, str] = {
+    "agreed": "was agreed on",
+    "chosen": "was decided by the person",
+    "run": "was decided by running it",
+    "same": "was written identically by several seats",
+    "alone": "was written by only one seat",
+    "ran": "ran successfully",
+    "skipped": "was skipped",
+    "failed": "ended without a result",
+}
+"""The ending in words, to follow the name of a stage."""
 _AGREED_LENGTH = 300
 """Largest number of characters of what a stage agreed, in a summary."""
 
@@ -40,10 +52,21 @@ def describe_stage_end(end: StageEnd) -> Iterator[str]:
     yield f"{sanitize_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
     if end.base:
         others = sorted({part.seat for part in end.took} - {end.base})
-        yield f"The base is the version of {sanitize_line(end.base)}" + (
-            f", with parts of {join_names(others)}." if others else "."
-        )
-    yield from (end_sentence(sanitize_line(all_notice)) for all_notice in end.all_notices)
+        parts = f", with parts of {join_names(others)}" if others else ""
+        yield f"The base is the version of {sanitize_line(end.base)}{parts}."
+    yield from (end_sentence(sanitize_line(sentence)) for sentence in stage_notice_sentences(end))
+
+
+def stage_notice_sentences(end: StageEnd) -> tuple[str, ...]:
+    """The notices of a stage, a sentence each."""
+    return tuple(map(reason_sentence, end.all_notices))
+
+
+def stage_gate_sentence(stage: Stage, end: StageEnd, *, last: bool) -> str:
+    """The question to the person after a stage."""
+    ending = f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."
+    notices = map(end_sentence, stage_notice_sentences(end))
+    return " ".join((ending, *notices, "Is this the result?" if last else "Continue?"))
 
 
 def describe_stage_contributions(end: StageEnd) -> Iterator[str]:

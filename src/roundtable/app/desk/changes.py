@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roundtable.app.settings.places import find_workspace
-from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.events import Recorded
+from roundtable.core.handover import HandoverForm
 from roundtable.core.session import Session
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from roundtable.app.effects.deliver_project import ProjectDelivery
 from roundtable.core.changeset import Draft
-from roundtable.core.decide.stage_outcome import HandoverForm
 from roundtable.core.effects import ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import NotFound
+from roundtable.core.handover import HandoverForm
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stage_history import (

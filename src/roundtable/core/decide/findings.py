@@ -6,14 +6,15 @@ What becomes of findings once a judge has weighed them: to be mended, to be know
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
 
 from roundtable.core.decide.agreement import slug_similarity
 from roundtable.core.effects import ClaimsProven, Proof
-from roundtable.core.text.wording import distinctive_words, end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.reasons import FindingRepair, FindingsUnfixed
+from roundtable.core.text.wording import distinctive_words
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 
@@ -112,12 +113,38 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.id} {self.words}"
 
 
+class ProofResult(StrEnum):
+    """What running the programs of a finding showed."""
+
+    SHOWN = "shown"
+    SHOWN_BEFORE_CHANGE = "shown_before_change"
+    NOT_FOUND = "not_found"
+    NOT_RUN = "not_run"
+    OTHER_WORDING_LEFT = "other_wording_left"
+    NO_PROGRAM = "no_program"
+
+
+class FindingEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What running the programs of these seats showed.
+
+    `others` found the same in words that no program refuted; `message` says why a program could not be run.
+    """
+
+    result: ProofResult
+    seats: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    message: str = ""
+
+
 class WeighedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A finding and what running its proofs showed: a sentence for people, and the proofs that decided it."""
+    """A finding, what running its proofs showed, and the proofs that decided it.
+
+    `nowhere` is the workshop's message if the place of the finding does not exist.
+    """
 
     finding: Finding
     standing: FindingStatus
-    why: str
+    evidence: FindingEvidence
     by: tuple[Proof, ...] = ()
     nowhere: str = ""
 
@@ -179,31 +206,30 @@ def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, st
     return WeighedFinding(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
 
 
-def _standing(proofs: Sequence[Proof], left: Sequence[FindingReport]) -> tuple[FindingStatus, str, tuple[Proof, ...]]:
+def _standing(
+    proofs: Sequence[Proof], unrefuted: Sequence[FindingReport]
+) -> tuple[FindingStatus, FindingEvidence, tuple[Proof, ...]]:
     shown = tuple(proof for proof in proofs if proof.held)
     new = tuple(proof for proof in shown if not proof.held_before)
     denied = tuple(proof for proof in proofs if proof.held is False)
     failed = tuple(proof for proof in proofs if proof.held is None)
     if new:
-        return FindingStatus.REPRODUCED, f"A program of {_by(new)} shows it.", new
+        return FindingStatus.REPRODUCED, FindingEvidence(ProofResult.SHOWN, _seats(new)), new
     if shown:
-        return FindingStatus.OLD, f"A program of {_by(shown)} shows it, and shows it without the change as well.", shown
-    if denied and not left:
-        return FindingStatus.REFUTED, f"A program of {_by(denied)} looked for it and did not find it.", denied
+        return FindingStatus.OLD, FindingEvidence(ProofResult.SHOWN_BEFORE_CHANGE, _seats(shown)), shown
+    if denied and not unrefuted:
+        return FindingStatus.REFUTED, FindingEvidence(ProofResult.NOT_FOUND, _seats(denied)), denied
     if failed:
-        return FindingStatus.UNPROVEN, f"The program of {_by(failed)} could not be run: {failed[-1].why}", failed
+        evidence = FindingEvidence(ProofResult.NOT_RUN, _seats(failed), message=failed[-1].why)
+        return FindingStatus.UNPROVEN, evidence, failed
     if denied:
-        others = join_names(tuple(dict.fromkeys(report.seat for report in left)))
-        return (
-            FindingStatus.UNPROVEN,
-            f"A program refutes it in the words of {_by(denied)}, not in those of {others}.",
-            (),
-        )
-    return FindingStatus.UNPROVEN, "Nobody wrote a program that shows it.", ()
+        evidence = FindingEvidence(ProofResult.OTHER_WORDING_LEFT, _seats(denied), _seats(unrefuted))
+        return FindingStatus.UNPROVEN, evidence, ()
+    return FindingStatus.UNPROVEN, FindingEvidence(ProofResult.NO_PROGRAM), ()
 
 
-def _by(proofs: Sequence[Proof]) -> str:
-    return join_names(tuple(dict.fromkeys(proof.seat for proof in proofs)))
+def _seats(items: Iterable[Proof | FindingReport]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item.seat for item in items))
 
 
 def _about(proof: Proof, finding: Finding) -> bool:
@@ -262,27 +288,12 @@ def _rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
-class FindingRepair(msgspec.Struct, frozen=True):
-    """Whether a finding was fixed, and why or how that is known, as the rest of a sentence."""
-
-    fixed: bool
-    why: str = ""
-
-    @property
-    def words(self) -> str:
-        """The result for the list of findings."""
-        state = "Fixed" if self.fixed else "Not fixed"
-        return f"{state}: {end_sentence(self.why)}" if self.why else f"{state}."
-
-
-_NAMED = 5
 _NONE = re.compile(
     r"\W*(?:there (?:is|are|was|were) )?(?:none|nothing|no (?:\w+ ){0,2}(?:finding|issue|problem|fault|bug)s?)"
     r"(?: (?:is|are|was|were|critical|found|here|left|to report|to fix))*\W*$",
     re.IGNORECASE,
 )
 """That there is nothing of the kind, in as many words."""
-_SHORT = 100
 _ID = re.compile(r"\bF\d+\b")
 _LEADING = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
 _GRAVE = ("critical", "high")
@@ -331,47 +342,15 @@ def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> R
     return RuledFindings(weights, besides)
 
 
-def describe_ruled_findings(
+def find_unfixed_findings(
     ruled: RuledFindings, found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]
-) -> str:
-    """All findings by weight for the next stages, and whether they were fixed."""
-    sections: list[str] = []
-    for weight in FindingWeight:
-        lines = [*_lines(ruled.weighing(weight, found), repairs), *ruled.besides.get(weight, ())]
-        sections += ["\n".join((f"{weight}:", *(f"- {line}" for line in lines)))] if lines else []
-    return "\n\n".join(sections)
-
-
-def describe_unfixed_findings(
-    ruled: RuledFindings, found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]
-) -> tuple[str, ...]:
-    """Which critical findings are not fixed and why, in one sentence; nothing if all are fixed."""
+) -> FindingsUnfixed | None:
+    """The critical findings that are not fixed, with the reason for each, if there are any."""
     critical = [weighed.finding.id for weighed in ruled.weighing(FindingWeight.CRITICAL, found)]
     left = {id: repairs.get(id, FindingRepair(fixed=False)) for id in critical}
-    reasons = {id: repair.why.rstrip(".") for id, repair in left.items() if not repair.fixed}
-    named = [f"{id} ({why})" if why else id for id, why in reasons.items()]
-    named += [join_text_lines(text)[:_SHORT].rstrip(".") for text in ruled.besides.get(FindingWeight.CRITICAL, ())]
-    if not named:
-        return ()
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    what = f"{pluralize(len(named), 'critical finding')} {'is' if len(named) == 1 else 'are'} not fixed"
-    return (f"{what}: {', '.join(named[:_NAMED])}{more}.",)
-
-
-def describe_finding_for_seats(found: WeighedFinding, seats: int) -> str:
-    """A finding as it is read out, with how many saw it and what a program showed; by whom is not told."""
-    by = f"{len(found.finding.seats)} of {seats} found it."
-    proof = {
-        FindingStatus.REPRODUCED: " A program shows it.",
-        FindingStatus.REFUTED: " A program looked and did not find it.",
-    }
-    return f"{found.finding.id}: {found.finding.words} ({by}{proof.get(found.standing, '')})"
-
-
-def _lines(found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]) -> Iterator[str]:
-    for weighed in found:
-        repair = repairs.get(weighed.finding.id)
-        yield f"{weighed.finding.line} {repair.words}" if repair else weighed.finding.line
+    left = {id: repair for id, repair in left.items() if not repair.fixed}
+    others = ruled.besides.get(FindingWeight.CRITICAL, ())
+    return FindingsUnfixed(left, others) if left or others else None
 
 
 def _own(found: WeighedFinding) -> FindingWeight:

@@ -97,7 +97,7 @@ def _render_opinion_synthesis(standing: CouncilStanding) -> str:
 
 def _camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -> str:
     said = _said(standing.blind)
-    head = f"{join_names(seats)} come to the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
+    head = f"{join_names(seats)} recommend the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
     return "\n".join((head, *(_quote(seat, said.get(seat), proposal) for seat in seats)))
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from roundtable.core.decide.stage_outcome import is_nameless_path
 from roundtable.core.faults import UsageError
+from roundtable.core.handover import is_nameless_path
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
 from roundtable.doors.cli.open_meeting import run_prepared_meeting_command

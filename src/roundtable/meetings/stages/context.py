@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
-from roundtable.core.decide import stage_outcome as rule
+from roundtable.core.decide.stage_outcome import unshown_file_reasons
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Reasons, StageNotHeld
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import Contribution, SdlcSettings, Stage, StageEnd, StageEnding
 from roundtable.core.values import Digest, Expect, Prompt, Turns
 from roundtable.meetings.try_candidates import do_step_or_end_meeting, expect_changes_reply
 
 EMPTY_LISTING = ProjectListed()
+UNSHOWN_FILES_INTRO = (
+    "There is no room for all files of the project. These are not shown; the map of the program says what they hold. "
+    "Use them as the map says, and leave them as they are:"
+)
+_MAX_LISTED = 100
 
 
 class StageContext(msgspec.Struct, frozen=True):
@@ -73,11 +79,10 @@ class StageContext(msgspec.Struct, frozen=True):
         """A prompt of this stage: role, task, earlier decisions and the files shown."""
         values = {"role": self.stage.role, "title": self.stage.title, "task": self.stage.task}
         instructions = f"Instructions of the person: {self.instructions}" if self.instructions else ""
-        values |= {"instructions": instructions, "rest": rule.UNSHOWN_FILES_INTRO if shown.left else ""}
+        values |= {"instructions": instructions, "rest": UNSHOWN_FILES_INTRO if shown.left else ""}
         decisions = StageEnd.quote_all(self.before) or "Nothing yet: this is the first stage."
-        beside = (shown.map,) if shown.map else ()
-        quoted = {"decisions": decisions, "unshown": rule.list_unshown_files(shown), **(quotes or {})}
-        return Prompt(template, values, quotes=quoted, files=(*shown.items, *beside))
+        quoted = {"decisions": decisions, "unshown": _list_unshown_files(shown), **(quotes or {})}
+        return Prompt(template, values, quotes=quoted, files=(*shown.items, *((shown.map,) if shown.map else ())))
 
     async def list_project_files(self) -> ProjectListed:
         """The project's files as far as they fit into the context windows; of a larger one, its map and what is left
@@ -97,12 +102,12 @@ class StageContext(msgspec.Struct, frozen=True):
 
     async def add_unshown_notice(self, end: StageEnd) -> StageEnd:
         """The end of a stage, with a notice on files that were not shown."""
-        notices = (*end.notices, *rule.describe_unshown_files(await self.list_project_files()))
+        notices = (*end.notices, *unshown_file_reasons(await self.list_project_files()))
         return msgspec.structs.replace(end, notices=notices)
 
     def end_not_held(self) -> StageEnd:
         """The end of a stage that the limits did not allow to begin."""
-        return msgspec.structs.replace(self.end(how="failed", notices=(rule.STAGE_NOT_HELD,)), held=False)
+        return msgspec.structs.replace(self.end(how="failed", notices=(StageNotHeld(),)), held=False)
 
     def end(
         self,
@@ -113,9 +118,15 @@ class StageContext(msgspec.Struct, frozen=True):
         judge: str = "",
         base: str = "",
         took: tuple[Contribution, ...] = (),
-        notices: tuple[str, ...] = (),
+        notices: Reasons = (),
         own_words: bool = False,
     ) -> StageEnd:
         """The end of this stage; without a draft, the files are unchanged."""
         draft = draft or self.draft
         return StageEnd(self.id, self.stage.name, self.attempt, how, text, draft, judge, base, took, notices, own_words)
+
+
+def _list_unshown_files(listed: ProjectListed) -> str:
+    """The names of files that do not fit into the prompt."""
+    more = len(listed.left) - _MAX_LISTED
+    return "\n".join((*listed.left[:_MAX_LISTED], *((f"and {more} more",) if more > 0 else ())))

@@ -5,15 +5,16 @@ A project that extends existing files is written like every change: shown hunk b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.decide.change_outcome import decision_without_change
-from roundtable.core.decide.stage_outcome import decide_project_finished, find_last_run_failure
+from roundtable.core.decide.stage_outcome import decide_project_finished, last_run_failure_reason
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
+from roundtable.core.handover import HandoverForm, charter_handover_path
 from roundtable.core.ports import Table
 from roundtable.core.reasons import WorkshopStepFailed
 from roundtable.core.stage_history import stage_contributors
@@ -25,6 +26,11 @@ from roundtable.report.reasons import reason_sentence
 from roundtable.report.stage_words import summarize_stage_history
 
 DELIVER = "deliver"
+HANDOVER_FORMS: Mapping[HandoverForm, str] = {
+    "folder": "as a plain folder",
+    "git": "as a git repository with a commit for each stage",
+    "zip": "as a zip file",
+}
 
 
 async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decision:
@@ -35,14 +41,15 @@ async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decis
         return decision
     if SdlcSettings.of(charter).existing:
         return await _write_to_project(table, ends, decision, draft)
-    details = dict(rule.handover_choices(charter))
-    trouble = find_last_run_failure(charter, ends)
-    finished = reason_sentence(trouble) if trouble else "The project is finished."
-    question = f"{finished} How do you want it?"
+    details = {form: f"{how}: {charter_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
+    details |= {NextStep.LATER: "write nothing now; `roundtable project` with this session delivers it at any time"}
+    failure = last_run_failure_reason(charter, ends)
+    state = reason_sentence(failure) if failure else "The project is finished."
+    question = f"{state} In which form should it be delivered?"
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
-        return rule.decide_project_kept(charter, ends)
-    effect = DeliverProject(draft, form, rule.handover_path(charter, form), DELIVER)
+        return rule.decide_project_not_written(charter, ends)
+    effect = DeliverProject(draft, form, charter_handover_path(charter, form), DELIVER)
     delivered = await table.do(f"{DELIVER}/hand-over", effect)
     assert isinstance(delivered, ProjectDelivered | Fault)
     return rule.decide_project_handed_over(charter, ends, delivered)
@@ -54,13 +61,13 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     progress = WriteProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
-        preface=tuple(filter(None, [find_last_run_failure(table.charter, ends)])),
+        preface=tuple(filter(None, [last_run_failure_reason(table.charter, ends)])),
         after_stages=True,
         authors=stage_contributors(*ends),
         body=summarize_stage_history(ends),
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return rule.decide_project_extended(await ask_approval_and_write_change(table, progress, decision, draft))
+        return rule.decision_on_extended_project(await ask_approval_and_write_change(table, progress, decision, draft))
     except StepFailed as stop:
         return decision_without_change(decision, WorkshopStepFailed(stop.fault))

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.stage_outcome import describe_missing_seats
+from roundtable.core.decide.stage_outcome import missing_seat_reasons
+from roundtable.core.reasons import distinct_reasons
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, OWN_WORDS_OPTION, Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, render_unsigned_answers
-from roundtable.report.reasons import decision_sentence, notice_sentences
 
 
 async def hold_discussion_stage(context: StageContext) -> StageEnd:
@@ -37,7 +37,7 @@ async def _hold_rounds(context: StageContext) -> StageEnd:
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
-            notices = (*describe_missing_seats(rounds), *verdict.notices)
+            notices = (*missing_seat_reasons(rounds), *verdict.notices)
             end = context.end(
                 how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.judged_own_words
             )
@@ -77,11 +77,9 @@ async def _check_agreement(context: StageContext, end: StageEnd) -> StageEnd:
     for line in filter(None, map(str.strip, end.text.splitlines())):
         decision = await context.table.check_decrees(Decision(Outcome.REACHED, (), position=line, text=end.text))
         if decision.outcome is not Outcome.REACHED:
-            return msgspec.structs.replace(
-                end, how="failed", text="", notices=(*end.notices, decision_sentence(decision))
-            )
-        notices += (notice for notice in notice_sentences(decision) if notice not in notices)
-    return msgspec.structs.replace(end, notices=tuple(notices))
+            return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, *decision.how))
+        notices += decision.notices
+    return msgspec.structs.replace(end, notices=distinct_reasons(notices))
 
 
 async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Sequence[Round]) -> StageEnd:
@@ -100,5 +98,5 @@ async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Seque
     words = context.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NONE_OPTION else "failed"
-    notices = (*describe_missing_seats(rounds), *verdict.notices)
+    notices = (*missing_seat_reasons(rounds), *verdict.notices)
     return context.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.judged_own_words)

@@ -14,6 +14,7 @@ import msgspec
 
 from roundtable.core.decide import program_run as rule
 from roundtable.core.effects import ChangePlanned, PlanChange, ProjectRan, RunProject
+from roundtable.core.reasons import Reasons, Said
 from roundtable.core.stage_address import StageAddress, StageQuestion
 from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.values import Digest, Gate
@@ -40,7 +41,7 @@ class ExecutionProgress(msgspec.Struct):
     judge: str = ""
     base: str = ""
     took: tuple[Contribution, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: Reasons = ()
     own_words: bool = False
 
     def apply_fix(self, fixes: StageEnd) -> None:
@@ -85,7 +86,7 @@ async def _fix_program(lap: StageContext, progress: ExecutionProgress, result: P
         return False
     progress.apply_fix(fixes)
     again = await _ask_to_rerun(lap, progress, result, fixes)
-    progress.notices += () if again else (rule.LAST_REPAIR_NOT_RUN,)
+    progress.notices += () if again else (Said(rule.LAST_REPAIR_NOT_RUN),)
     return again
 
 
@@ -136,6 +137,6 @@ def _end(context: StageContext, progress: ExecutionProgress, how: StageEnding, t
         judge=progress.judge,
         base=progress.base,
         took=progress.took,
-        notices=(*progress.notices, *notices),
+        notices=(*progress.notices, *map(Said, notices)),
         own_words=progress.own_words,
     )

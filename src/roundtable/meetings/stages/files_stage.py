@@ -12,8 +12,9 @@ import msgspec
 
 from roundtable.core.decide import stage_files as rule
 from roundtable.core.decide.merge_ruling import JudgeDirectives
-from roundtable.core.decide.stage_outcome import describe_missing_seats
+from roundtable.core.decide.stage_outcome import missing_seat_reasons
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
+from roundtable.core.reasons import JudgeNotAsked, NoFilesChosen, NothingWritten, Reason, Said
 from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
@@ -25,7 +26,7 @@ from roundtable.meetings.merge_candidates import (
     splice_candidates_with_refine_round,
 )
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.judge import NO_JUDGE_LIMITS_REACHED, NONE_OPTION, JudgeResult, ask_stage_judge
+from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge
 from roundtable.meetings.try_candidates import build_trial_effect, do_step_or_end_meeting
 
 
@@ -87,7 +88,9 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     """
     if not work.candidates:
         return _end_without_files(
-            context, work, *(tuple(rule.describe_left_out_candidates(work.result, ())) or ("No seat wrote any files.",))
+            context,
+            work,
+            *(tuple(map(Said, rule.describe_left_out_candidates(work.result, ()))) or (NothingWritten(),)),
         )
     if len(work.candidates) == 1:
         how = "same" if _is_written_by_several(work.candidates[0], work.result) else "alone"
@@ -98,7 +101,7 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     answer = await context.table.gate(gate)
     chosen = next((candidate for candidate in work.candidates if candidate.seat == answer), None)
     if chosen is None:
-        return _end_without_files(context, work, "The seats do not agree, and no files were chosen.")
+        return _end_without_files(context, work, NoFilesChosen())
     return _end_with_base(context, work, chosen, _unspliced(chosen), "chosen", context.table.answer_text(gate.id))
 
 
@@ -119,11 +122,11 @@ def _unspliced(base: Candidate) -> SpliceOutcome:
     return SpliceOutcome(base.draft, DraftsSynthesised(base.draft))
 
 
-def _end_without_files(context: StageContext, work: FilesStageWork, *reasons: str) -> StageEnd:
+def _end_without_files(context: StageContext, work: FilesStageWork, *reasons: Reason) -> StageEnd:
     return context.end(
         how="failed",
         judge=work.verdict.judge,
-        notices=(*describe_missing_seats(work.rounds), *work.verdict.notices, *reasons),
+        notices=(*missing_seat_reasons(work.rounds), *work.verdict.notices, *reasons),
         own_words=work.verdict.judged_own_words,
     )
 
@@ -146,11 +149,11 @@ def _end_with_base(
         base=base.seat,
         took=origins,
         notices=(
-            *describe_missing_seats(work.rounds),
+            *missing_seat_reasons(work.rounds),
             *work.verdict.notices,
-            *rule.describe_left_out_candidates(work.result, work.candidates),
-            *rule.describe_candidate_doubts(base),
-            *rule.describe_unfulfilled_directives(base.seat, outcome.unfulfilled, outcome.failure),
+            *map(Said, rule.describe_left_out_candidates(work.result, work.candidates)),
+            *map(Said, rule.describe_candidate_doubts(base)),
+            *map(Said, rule.describe_unfulfilled_directives(base.seat, outcome.unfulfilled, outcome.failure)),
         ),
         own_words=work.verdict.judged_own_words,
     )
@@ -166,9 +169,7 @@ async def _hold_rounds(context: StageContext, template: str) -> StageEnd:
     for number in range(1, context.stage.rounds + 1):
         name = context.address.step(f"{number}-{template}")
         if not await context.table.may_open(name):
-            verdict = (
-                verdict if verdict.move else JudgeResult(notices=(f"{NO_JUDGE_LIMITS_REACHED}.",), limits_reached=True)
-            )
+            verdict = verdict if verdict.move else JudgeResult(notices=(JudgeNotAsked(),), limits_reached=True)
             break
         answers = await _ask_round(context, name, number, verdict, template)
         rounds = (*rounds, answers)

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.ruling import rule_by_judge as ruling_of
-from roundtable.core.text.wording import join_names, pluralize
+from roundtable.core.reasons import JudgedOwnAnswer, JudgeNotAsked, JudgesMissing, Reason, Reasons
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Expect, Move, Outcome, Prompt, Right, Turns
 from roundtable.meetings.stages.context import StageContext
+from roundtable.report.stage_notices import NO_JUDGE_ASKED
 
 NONE_OPTION = "none"
 """The person's answer if none of the open options is right."""
-NO_JUDGE_LIMITS_REACHED = "No judge was asked: the limits of the session were reached"
 MAX_OPTIONS_SHOWN = 8
 MAX_OPTION_LENGTH = 2_000
 """Limits of what a person can choose from: the number of options, and the characters of each."""
@@ -31,7 +32,7 @@ class JudgeResult(msgspec.Struct, frozen=True):
     """
 
     move: Move | None = None
-    notices: tuple[str, ...] = ()
+    notices: Reasons = ()
     judged_own_words: bool = False
     limits_reached: bool = False
 
@@ -75,7 +76,7 @@ class JudgeResult(msgspec.Struct, frozen=True):
         """A clause on the verdict, for a person who has to decide."""
         if self.judge:
             return "The judge sees no consensus"
-        return NO_JUDGE_LIMITS_REACHED if self.limits_reached else "No judge answered"
+        return NO_JUDGE_ASKED if self.limits_reached else "No judge answered"
 
 
 def render_unsigned_answers(context: StageContext, moves: Sequence[Move]) -> tuple[str, ...]:
@@ -105,10 +106,8 @@ async def ask_stage_judge(
     for number, seat in enumerate(_order_judges(context, authors), 1):
         name = f"{round}-judge" if number == 1 else f"{round}-judge-{number}"
         if not await context.table.may_open(name):
-            limit_notices = () if failed else (f"{NO_JUDGE_LIMITS_REACHED}.",)
-            return JudgeResult(
-                notices=(*_judge_notices(context, "", authors, failed), *limit_notices), limits_reached=not failed
-            )
+            notices = (JudgesMissing(tuple(failed)),) if failed else (JudgeNotAsked(),)
+            return JudgeResult(notices=notices, limits_reached=not failed)
         ruling = (await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=turns)).move_of(seat)
         if ruling is not None and ruling.verdict.counts:
             notices = _judge_notices(context, seat, authors, failed)
@@ -123,14 +122,13 @@ def _possible_judges(context: StageContext) -> list[str]:
     return [seat.name for seat in context.table.charter.seats if Right.JUDGE in seat.rights]
 
 
-def _judge_notices(context: StageContext, judge: str, authors: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
-    notices = [f"{join_names(failed)} did not answer as judge."] if failed else []
+def _judge_notices(context: StageContext, judge: str, authors: Sequence[str], failed: Sequence[str]) -> Reasons:
+    notices: list[Reason] = [JudgesMissing(tuple(failed))] if failed else []
     if judge in authors and not _every_judge_wrote(context, authors):
-        silent_judges = [seat for seat in _possible_judges(context) if seat not in authors]
-        reason = "because no other judge answered" if silent_judges else "because no other seat can judge"
-        reason = "because you named it as judge" if judge == context.stage.judge else reason
-        judged = "its own answer together with the others', unsigned" if len(authors) > 1 else "only its own answer"
-        notices.append(f"{judge} judged {judged}, {reason}.")
+        others = any(seat not in authors for seat in _possible_judges(context))
+        because = "no_other_answered" if others else "no_other_can"
+        because = "named" if judge == context.stage.judge else because
+        notices.append(JudgedOwnAnswer(judge, because, alone=len(authors) == 1))
     return tuple(notices)
 
 

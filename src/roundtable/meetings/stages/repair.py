@@ -8,13 +8,13 @@ from typing import TypeGuard
 
 import msgspec
 
-from roundtable.core.decide.findings import CodePlace, Finding, FindingRepair, parse_code_place
+from roundtable.core.decide.findings import CodePlace, Finding, parse_code_place
 from roundtable.core.decide.lead import decide_executor_seat
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
+from roundtable.core.reasons import FindingRepair, FixesNotRun, Reasons, RepairCause
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.stages import Contribution
-from roundtable.core.text.wording import join_names
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, do_step_or_end_meeting, expect_changes_reply
@@ -26,7 +26,7 @@ class RepairResult(msgspec.Struct, frozen=True):
     draft: Digest
     repairs: dict[str, FindingRepair] = {}
     took: tuple[Contribution, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: Reasons = ()
     failing: frozenset[str] | None = None
 
 
@@ -36,7 +36,7 @@ async def ask_for_repair_of_findings(
     """Ask the authors of the affected files to fix these findings; a finding without a file of the project is left."""
     locations = {finding.id: _find_chunk(finding.place, chunks) for finding in critical}
     nowhere = {
-        id: FindingRepair(fixed=False, why="the finding names no file of the project.")
+        id: FindingRepair(fixed=False, cause=RepairCause.PLACE_UNKNOWN)
         for id, home in locations.items()
         if home is None
     }
@@ -49,7 +49,7 @@ async def ask_for_repair_of_findings(
         if await context.table.may_open(name):
             state = await _fix_chunk(context, name, chunk, chunk_findings, state)
         else:
-            state = _leave_findings(state, chunk_findings, "the limits of the session were reached.")
+            state = _leave_findings(state, chunk_findings, RepairCause.LIMIT_REACHED)
     return state
 
 
@@ -79,21 +79,17 @@ async def _fix_chunk(
     answers = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))
     move = answers.move_of(seat)
     if move is None:
-        return _leave_findings(state, chunk_findings, "the seat that should fix it did not answer.")
+        return _leave_findings(state, chunk_findings, RepairCause.SEAT_MISSING)
     drafted = await do_step_or_end_meeting(
         context.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
     )
     if drafted.refused:
-        return _leave_findings(state, chunk_findings, drafted.refused[0].sentence)
+        return _leave_findings(state, chunk_findings, RepairCause.REFUSED, message=drafted.refused[0].sentence)
     if drafted.draft in ("", state.draft):
-        return _leave_findings(state, chunk_findings, "the seat that should fix it changed nothing.")
-    state, broken_checks = await _rehearse_fix(context, name, drafted.draft, state)
-    if broken_checks:
-        return _leave_findings(
-            state,
-            chunk_findings,
-            f"the fix was discarded because {join_names(broken_checks)} passed before it and not with it.",
-        )
+        return _leave_findings(state, chunk_findings, RepairCause.NOTHING_CHANGED)
+    state, broken = await _rehearse_fix(context, name, drafted.draft, state)
+    if broken:
+        return _leave_findings(state, chunk_findings, RepairCause.BROKE_CHECKS, checks=broken)
     contributions = [Contribution(operation.path, "", seat) for operation in parse_file_changes(move.text).operations]
     repairs = state.repairs | {finding.id: FindingRepair(fixed=True) for finding in chunk_findings}
     return msgspec.structs.replace(state, repairs=repairs, took=(*state.took, *dict.fromkeys(contributions)))
@@ -125,8 +121,8 @@ async def _rehearse_fix(
     after = await context.table.do(f"{name}/rehearsal", RehearseChange(draft))
     if not _is_rehearsal(after):
         assert isinstance(after, ChangeRehearsed | Fault)
-        reason = after.refused[0].sentence if isinstance(after, ChangeRehearsed) else after.message
-        return msgspec.structs.replace(state, draft=draft, notices=(f"Fixes could not be run: {reason}",)), ()
+        message = after.refused[0].sentence if isinstance(after, ChangeRehearsed) else after.message
+        return msgspec.structs.replace(state, draft=draft, notices=(FixesNotRun(message),)), ()
     failing = _failing_checks(after.checks)
     failing_before = state.failing if state.failing is not None else _failing_checks(after.before)
     if broken_checks := tuple(sorted(failing - failing_before)):
@@ -142,7 +138,14 @@ def _failing_checks(checks: Sequence[CheckOutcome]) -> frozenset[str]:
     return frozenset(check.name for check in checks if not check.passed)
 
 
-def _leave_findings(state: RepairResult, chunk_findings: Sequence[Finding], reason: str) -> RepairResult:
-    """The project unchanged, with the reason for these findings."""
-    repairs = {finding.id: FindingRepair(fixed=False, why=reason) for finding in chunk_findings}
-    return msgspec.structs.replace(state, repairs=state.repairs | repairs)
+def _leave_findings(
+    state: RepairResult,
+    chunk_findings: Sequence[Finding],
+    cause: RepairCause,
+    checks: tuple[str, ...] = (),
+    message: str = "",
+) -> RepairResult:
+    """The project unchanged, with the cause for these findings."""
+    repair = FindingRepair(fixed=False, cause=cause, checks=checks, message=message)
+    left = {finding.id: repair for finding in chunk_findings}
+    return msgspec.structs.replace(state, repairs=state.repairs | left)

@@ -10,34 +10,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from roundtable.core.decide.findings import (
-    FindingRepair,
     FindingStatus,
     FindingWeight,
     RuledFindings,
     WeighedFinding,
-    describe_finding_for_seats,
-    describe_ruled_findings,
-    describe_unfixed_findings,
+    find_unfixed_findings,
     finding_as_proven,
     pool_findings,
     rule_findings_by_judge,
     rule_findings_by_severity,
     weigh_findings_by_proof,
 )
-from roundtable.core.decide.stage_outcome import describe_refused_files
 from roundtable.core.effects import ClaimsProven, ProjectSplit, ProveClaims, ReviewChunk, SplitForReview
+from roundtable.core.reasons import (
+    FilesUnusable,
+    FindingRepair,
+    NothingToReview,
+    PartsUnreviewed,
+    PartsUnreviewedBySeat,
+    Reason,
+    RepairCause,
+)
 from roundtable.core.stages import StageEnd, StageEnding
-from roundtable.core.text.wording import join_names, pluralize
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_answers
 from roundtable.meetings.stages.repair import RepairResult, ask_for_repair_of_findings
 from roundtable.meetings.try_candidates import do_step_or_end_meeting
+from roundtable.report.finding_words import render_ruled_findings
 
 REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
 
@@ -55,7 +61,7 @@ async def _weigh_findings(
 ) -> FindingsRuling:
     """Let a judge weigh all findings; once more after the seats discussed what is open."""
     authors = list(dict.fromkeys(move.seat for round in rounds for move in round.moves))
-    lines = tuple(describe_finding_for_seats(finding, len(authors)) for finding in findings)
+    lines = tuple(render_finding_for_seats(finding, len(authors)) for finding in findings)
     verdict = await _ask_judge(context, context.address.step(last + 1), lines, (), authors)
     looked = context.address.step(f"{last + 2}-look")
     if verdict.consensus or not verdict.judge or not await context.table.may_open(looked):
@@ -103,9 +109,9 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
     cut = SplitForReview(context.draft, context.settings.chunk, context.stage.tokens, context.stage.seats)
     parts = await do_step_or_end_meeting(context.table, context.address.step("cut"), cut, ProjectSplit)
     if not parts.chunks:
-        return context.end(how="failed", notices=("There is no code to review.",))
+        return context.end(how="failed", notices=(NothingToReview(),))
     rounds = await _review_chunks(context, parts.chunks)
-    notices = (*describe_refused_files(parts.refused, "reviewed"), *_missing_review_notices(parts, rounds))
+    notices = (*_missing_review_notices(parts, rounds),)
     if not any(_readable_moves(round) for round in rounds):
         return context.end(how="failed", notices=notices)
     findings = weigh_findings_by_proof(
@@ -125,14 +131,14 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
     repairs = mending.repairs | await _verify_fixes(context, rounds, findings, mending)
     return context.end(
         how=weighing.how,
-        text=describe_ruled_findings(ruled, findings, repairs),
+        text=render_ruled_findings(ruled, findings, repairs),
         draft=mending.draft,
         judge=weighing.verdict.judge,
         took=mending.took,
         notices=(
             *notices,
             *weighing.verdict.notices,
-            *describe_unfixed_findings(ruled, findings, repairs),
+            *filter(None, (find_unfixed_findings(ruled, findings, repairs),)),
             *mending.notices,
         ),
         own_words=weighing.verdict.judged_own_words,
@@ -173,8 +179,8 @@ async def _verify_fixes(
     ]
     again = await _run_proofs(context, rounds, repairs.draft, "proofs-after") if claimed else ()
     proven = {
-        FindingStatus.REPRODUCED: FindingRepair(fixed=False, why="a program still reproduces it."),
-        FindingStatus.REFUTED: FindingRepair(fixed=True, why="the program that proved it no longer reproduces it."),
+        FindingStatus.REPRODUCED: FindingRepair(fixed=False, cause=RepairCause.STILL_SHOWN),
+        FindingStatus.REFUTED: FindingRepair(fixed=True, cause=RepairCause.NO_LONGER_SHOWN),
     }
     after = weigh_findings_by_proof([finding_as_proven(finding) for finding in claimed], again)
     return {finding.finding.id: proven[finding.standing] for finding in after if finding.standing in proven}
@@ -190,17 +196,26 @@ def _readable_moves(round: Round) -> list[Move]:
     return [move for move in round.moves if move.verdict.counts]
 
 
-def _missing_review_notices(parts: ProjectSplit, rounds: Sequence[Round]) -> tuple[str, ...]:
-    """Notices on which seats did not review which parts, and which parts nobody did."""
+def _missing_review_notices(parts: ProjectSplit, rounds: Sequence[Round]) -> Iterator[Reason]:
+    """Notices on files that were refused, on seats that did not review a part, and on parts nobody reviewed."""
+    if parts.refused:
+        yield FilesUnusable("reviewed", dict(parts.refused))
     total = len(parts.chunks)
-    missing: dict[str, list[str]] = {}
-    for number, answers in enumerate(rounds, 1):
-        reviewers = {move.seat for move in _readable_moves(answers)}
-        for seat in (seat for seat in answers.electorate if seat not in reviewers):
-            missing.setdefault(seat, []).append(str(number))
-    notices = [f"{seat} did not review part {join_names(numbers)} of {total}." for seat, numbers in missing.items()]
+    missing: dict[str, list[int]] = {}
+    for number, held in enumerate(rounds, 1):
+        heard = {move.seat for move in _readable_moves(held)}
+        for seat in (seat for seat in held.electorate if seat not in heard):
+            missing.setdefault(seat, []).append(number)
+    yield from (PartsUnreviewedBySeat(seat, tuple(numbers), total) for seat, numbers in missing.items())
     if len(rounds) < total:
-        notices.append(
-            f"{total - len(rounds)} of {total} parts were not reviewed: the limits of the session were reached."
-        )
-    return tuple(notices)
+        yield PartsUnreviewed(total - len(rounds), total)
+
+
+def render_finding_for_seats(weighed: WeighedFinding, seats: int) -> str:
+    """A finding for the seats: how many of them found it and what a program showed, without their names."""
+    share = f"{len(weighed.finding.seats)} of {seats} found it."
+    proof = {
+        FindingStatus.REPRODUCED: " A program shows it.",
+        FindingStatus.REFUTED: " A program looked and did not find it.",
+    }
+    return f"{weighed.finding.id}: {weighed.finding.words} ({share}{proof.get(weighed.standing, '')})"

@@ -20,8 +20,8 @@ from tempfile import mkdtemp
 import msgspec
 
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.stage_outcome import HandoverForm, is_nameless_path
 from roundtable.core.faults import UsageError
+from roundtable.core.handover import HandoverForm, is_nameless_path
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.path_rules import find_write_path_collisions

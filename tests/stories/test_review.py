@@ -203,8 +203,8 @@ async def test_a_finding_with_an_unknown_location_is_marked_as_such(desk: Roundt
         gpt=reviewer_turns(finding_block("Missing docs", "docs/shop.md:3"), finding_block("Fine place", "shop.py:2")),
     )
     assert "Its place does not exist: shop.py has only 8 lines." in decision.text
-    assert "It points nowhere: There is no file ../home/config.toml here." in decision.text
-    assert "It points nowhere: There is no file docs/shop.md here." in decision.text
+    assert "Its place does not exist: There is no file ../home/config.toml here." in decision.text
+    assert "Its place does not exist: There is no file docs/shop.md here." in decision.text
     assert decision.text.count("points nowhere") == 3
 
 

@@ -175,13 +175,13 @@ def test_several_edit_blocks_may_follow_one_file_name() -> None:
 
 
 def test_sentences_can_name_several_files_when_the_blocks_do_not() -> None:
-    said = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
-    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/b.py", CODE))
+    reply = f"Here is `src/a.py`:\n{FENCED}\nAnd this is `src/b.py`:\n{FENCED}"
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/b.py", CODE))
 
 
 def test_a_line_that_labels_a_path_as_a_file_names_the_next_block() -> None:
-    said = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
-    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/test_a.py", CODE))
+    reply = f"```python src/a.py\n{CODE}```\n\nTest file `src/test_a.py`:\n\n{FENCED}"
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE), ReplaceFile("src/test_a.py", CODE))
 
 
 @pytest.mark.parametrize(
@@ -409,21 +409,21 @@ def test_an_unnamed_block_belongs_to_the_only_requested_file() -> None:
 
 
 def test_the_format_instruction_is_short_and_its_example_can_be_read() -> None:
-    told = find_reply_codec("changes").text_format(Expect("changes", ("src/a.py",)))
-    assert len(told) < 800
-    example = told.replace("the complete new file, every line of it\n", CODE).split("Close each")[0]
+    instructions = find_reply_codec("changes").text_format(Expect("changes", ("src/a.py",)))
+    assert len(instructions) < 800
+    example = instructions.replace("the complete new file, every line of it\n", CODE).split("Close each")[0]
     assert operations_of(example) == (ReplaceFile("src/a.py", CODE),)
-    assert "<<<<" not in told
+    assert "<<<<" not in instructions
 
 
 def test_an_empty_block_named_only_by_a_sentence_is_reported_and_not_dropped() -> None:
-    said = f"```python src/a.py\n{CODE}```\n\nAnd `pkg/__init__.py` stays empty:\n```python\n```"
-    assert "does not name the file" in rejection_reason(said)
+    reply = f"```python src/a.py\n{CODE}```\n\nAnd `pkg/__init__.py` stays empty:\n```python\n```"
+    assert "does not name the file" in rejection_reason(reply)
 
 
 def test_a_reply_that_copies_the_example_is_rejected() -> None:
-    said = "```python src/a.py\nThe complete new file, every line of it\n```"
-    assert "repeats the example" in rejection_reason(said)
+    reply = "```python src/a.py\nThe complete new file, every line of it\n```"
+    assert "repeats the example" in rejection_reason(reply)
 
 
 def test_a_file_below_a_copied_example_line_is_read_without_that_line() -> None:
@@ -450,10 +450,10 @@ def test_a_reply_with_only_file_names_is_hollow(reply: str, hollow: bool) -> Non
 
 
 def test_a_code_fence_opened_twice_counts_once() -> None:
-    said = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
-    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
-    shown = f"### README.md\n```python\n```python\n{CODE}```\n```\n"
-    assert operations_of(shown) == (ReplaceFile("README.md", f"```python\n{CODE}```\n"),)
+    reply = f"```python src/a.py\n```python\n{CODE}```\n\n```python tests/test_a.py\n```python\nimport a\n```\n"
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
+    example = f"### README.md\n```python\n```python\n{CODE}```\n```\n"
+    assert operations_of(example) == (ReplaceFile("README.md", f"```python\n{CODE}```\n"),)
     nested = f"````markdown notes.md\n```markdown\n{CODE}```\n````\n"
     assert operations_of(nested) == (ReplaceFile("notes.md", f"```markdown\n{CODE}```\n"),)
 
@@ -553,20 +553,20 @@ def test_a_reply_that_ends_with_an_open_file_is_incomplete(above: str) -> None:
 
 
 def test_an_unclosed_block_ends_where_the_next_file_begins() -> None:
-    said = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
-    assert operations_of(said) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
+    reply = f"```python src/a.py\n{CODE}```python tests/test_a.py\nimport a\n```\nThat is all."
+    assert operations_of(reply) == (ReplaceFile("src/a.py", CODE), ReplaceFile("tests/test_a.py", "import a\n"))
 
 
 def test_a_long_file_can_be_changed_by_its_changed_parts_alone() -> None:
-    told = find_reply_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
-    example = told.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
+    instructions = find_reply_codec("changes-in-parts").text_format(Expect("changes-in-parts"))
+    example = instructions.partition("Copy the old lines exactly:")[2].replace("path/to/file.py", "src/a.py")
     assert operations_of(example) == (EditFile("src/a.py", (EditBlock("old lines\n", "new lines\n"),)),)
 
 
 def test_the_documentation_describes_the_form_and_every_kind_of_refusal() -> None:
     page = (Path(__file__).parents[2] / "docs" / "changes.md").read_text()
-    shown = "\n".join(line[4:] for line in page.split("\n") if line.startswith("    "))
-    assert operations_of(shown) == (ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
+    example = "\n".join(line[4:] for line in page.split("\n") if line.startswith("    "))
+    assert operations_of(example) == (ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n'),)
     assert [kind for kind in RefusalKind if f"`{kind}`" not in page] == []
 
 

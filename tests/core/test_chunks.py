@@ -32,13 +32,13 @@ def of(tokens: int, path: str) -> SizedFile:
     return sized(path, (b"x" * 39 + b"\n") * (tokens // 10))
 
 
-def joined(made: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, bytes]:
+def joined(chunks: tuple[Chunk, ...], sources: dict[str, bytes]) -> dict[str, bytes]:
     """Return each file, joined from its parts in all chunks."""
-    found: dict[str, bytes] = dict.fromkeys(sources, b"")
-    pieces = [piece for chunk in made for piece in chunk.pieces]
+    contents: dict[str, bytes] = dict.fromkeys(sources, b"")
+    pieces = [piece for chunk in chunks for piece in chunk.pieces]
     for piece in sorted(pieces, key=lambda file_piece: file_piece.start):
-        found[piece.path] += piece.read_from(sources[piece.path])
-    return found
+        contents[piece.path] += piece.read_from(sources[piece.path])
+    return contents
 
 
 @pytest.mark.feature("S0.34")
@@ -56,8 +56,8 @@ def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> Non
         path: kind for kind, paths in kinds.items() for path in paths.split()
     }
     files = [of(9_000, path) for path in ("uv.lock", "tests/test_a.py", "pyproject.toml", "a.py", "z.py")]
-    made = split_into_chunks(files, 10_000)
-    assert [chunk.paths for chunk in made] == [
+    chunks = split_into_chunks(files, 10_000)
+    assert [chunk.paths for chunk in chunks] == [
         ("a.py",),
         ("z.py",),
         ("pyproject.toml",),
@@ -69,19 +69,19 @@ def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> Non
 @pytest.mark.feature("S0.32")
 def test_a_large_program_is_cut_into_chunks_of_at_most_twenty_thousand_tokens() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
-    made = split_into_chunks(files)
+    chunks = split_into_chunks(files)
     assert CHUNK_TOKENS == 20_000
-    assert max(chunk.tokens for chunk in made) <= 20_000
-    assert len(made) == 8
-    assert sorted(path for chunk in made for path in chunk.paths) == [file.path for file in files]
+    assert max(chunk.tokens for chunk in chunks) <= 20_000
+    assert len(chunks) == 8
+    assert sorted(path for chunk in chunks for path in chunk.paths) == [file.path for file in files]
 
 
 @pytest.mark.feature("S0.33")
 def test_another_limit_makes_other_chunks() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
-    made = split_into_chunks(files, 12_000)
-    assert max(chunk.tokens for chunk in made) == 12_000
-    assert len(made) == 13
+    chunks = split_into_chunks(files, 12_000)
+    assert max(chunk.tokens for chunk in chunks) == 12_000
+    assert len(chunks) == 13
 
 
 @pytest.mark.feature("S0.147")
@@ -100,37 +100,37 @@ def test_a_program_that_fits_the_context_windows_is_not_cut() -> None:
 def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:
     files = [of(4_000, f"{name}{index}.py") for index in range(5) for name in "ab"]
     imports = {f"{name}{index}.py": [f"{name}{index + 1}.py"] for name in "ab" for index in range(4)}
-    made = split_into_chunks(files, 20_000, imports)
-    assert [chunk.paths for chunk in made] == [tuple(f"{name}{index}.py" for index in range(5)) for name in "ab"]
+    chunks = split_into_chunks(files, 20_000, imports)
+    assert [chunk.paths for chunk in chunks] == [tuple(f"{name}{index}.py" for index in range(5)) for name in "ab"]
     mixed = split_into_chunks(files, 20_000, {"a0.py": ["b4.py"], "b4.py": ["b3.py"], "b3.py": ["a4.py"]})
     assert {"a0.py", "b4.py", "b3.py", "a4.py"} <= set(mixed[0].paths)
 
 
 def test_imports_do_not_move_a_test_ahead_of_the_program() -> None:
     files = [of(6_000, path) for path in ("a.py", "b.py", "tests/test_a.py")]
-    made = split_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
-    assert [chunk.paths for chunk in made] == [("a.py", "b.py"), ("tests/test_a.py",)]
+    chunks = split_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
+    assert [chunk.paths for chunk in chunks] == [("a.py", "b.py"), ("tests/test_a.py",)]
 
 
 def test_a_file_that_is_too_long_is_cut_between_its_symbols() -> None:
     function = b"def f():\n" + b"    x = 1\n" * 9
     source = function * 40
-    made = split_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
-    places = [piece.location for chunk in made for piece in chunk.pieces]
+    chunks = split_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
+    places = [piece.location for chunk in chunks for piece in chunk.pieces]
     assert places == ["a.py:1-120", "a.py:121-240", "a.py:241-360", "a.py:361-400"]
-    assert all(piece.read_from(source).startswith(b"def f():\n") for chunk in made for piece in chunk.pieces)
-    assert joined(made, {"a.py": source}) == {"a.py": source}
+    assert all(piece.read_from(source).startswith(b"def f():\n") for chunk in chunks for piece in chunk.pieces)
+    assert joined(chunks, {"a.py": source}) == {"a.py": source}
 
 
 def test_a_line_that_is_too_long_is_cut_between_characters() -> None:
     source = "äß€🙂".encode() * 500 + b"\nend\n"
-    made = split_into_chunks([sized("min.js", source)], limit=50)
-    for chunk in made:
+    chunks = split_into_chunks([sized("min.js", source)], limit=50)
+    for chunk in chunks:
         for piece in chunk.pieces:
             assert len(piece.read_from(source)) <= 50 * BYTES_PER_TOKEN
             piece.read_from(source).decode()
-    assert joined(made, {"min.js": source}) == {"min.js": source}
-    assert {piece.location for chunk in made for piece in chunk.pieces} == {"min.js:1-1", "min.js:1-2"}
+    assert joined(chunks, {"min.js": source}) == {"min.js": source}
+    assert {piece.location for chunk in chunks for piece in chunk.pieces} == {"min.js:1-1", "min.js:1-2"}
 
 
 names = st.sampled_from(["a", "b", "src/c", "src/d", "tests/e", "lib/f", "g", "h"]).flatmap(
@@ -149,14 +149,14 @@ def test_every_byte_is_in_exactly_one_chunk_and_no_chunk_is_over_the_limit(
     for one, other in data.draw(pairs):
         imports.setdefault(one, []).append(other)
     files = [sized(path, source, *range(1, source.count(b"\n"), 3)) for path, source in sources.items()]
-    made = split_into_chunks(files, limit, imports)
-    assert joined(made, sources) == sources
-    assert {path for chunk in made for path in chunk.paths} == set(sources)
-    assert all(0 <= chunk.tokens <= limit for chunk in made)
-    whole = {file.path for file in files if file.tokens <= limit}
-    places = [piece.location for chunk in made for piece in chunk.pieces]
-    assert whole <= set(places)
-    assert all(one.tokens + other.tokens > limit for at, one in enumerate(made) for other in made[:at])
+    chunks = split_into_chunks(files, limit, imports)
+    assert joined(chunks, sources) == sources
+    assert {path for chunk in chunks for path in chunk.paths} == set(sources)
+    assert all(0 <= chunk.tokens <= limit for chunk in chunks)
+    whole_files = {file.path for file in files if file.tokens <= limit}
+    places = [piece.location for chunk in chunks for piece in chunk.pieces]
+    assert whole_files <= set(places)
+    assert all(one.tokens + other.tokens > limit for at, one in enumerate(chunks) for other in chunks[:at])
 
 
 @given(programs, st.integers(1, 120), st.randoms(use_true_random=False))

@@ -104,14 +104,14 @@ def test_reply_schemas_are_closed_and_bounded(name: str) -> None:
 def test_a_reply_that_echoes_the_requested_form_is_not_a_vote(name: str, choices: tuple[str, ...]) -> None:
     form = find_reply_codec(name)
     expect = Expect(name, choices)
-    read = form.read_text(form.text_format(expect), expect).verdict
-    assert not read.counts or read.stance is Stance.ABSTAIN
+    answer = form.read_text(form.text_format(expect), expect).verdict
+    assert not answer.counts or answer.stance is Stance.ABSTAIN
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_no_reply_format_asks_a_seat_to_agree(name: str) -> None:
-    asked = find_reply_codec(name).text_format(Expect(name, CHOICES)).lower()
-    assert not any(word in asked for word in ("raise", "try to agree", "reach consensus", "higher"))
+    instructions = find_reply_codec(name).text_format(Expect(name, CHOICES)).lower()
+    assert not any(word in instructions for word in ("raise", "try to agree", "reach consensus", "higher"))
 
 
 def test_an_unknown_codec_is_refused_with_the_nearest_name() -> None:

@@ -71,16 +71,16 @@ def test_long_options_can_be_chosen() -> None:
 
 
 def test_a_free_position_is_one_line() -> None:
-    said = verdict("position", json.dumps({"position": "  Use\n REST  " + "x" * 400, "confidence": 11}))
-    assert said.position.startswith("Use REST xxx")
-    assert len(said.position) == 300
-    assert said.confidence == 1.0
+    answer = verdict("position", json.dumps({"position": "  Use\n REST  " + "x" * 400, "confidence": 11}))
+    assert answer.position.startswith("Use REST xxx")
+    assert len(answer.position) == 300
+    assert answer.confidence == 1.0
 
 
 @pytest.mark.parametrize("number", ["true", "NaN", "null", '"high"', "[8]", "1e999", '""'])
 def test_a_confidence_that_is_not_a_number_is_ignored(number: str) -> None:
-    said = verdict("position", f'{{"position": "x", "confidence": {number}}}')
-    assert (said.position, said.confidence) == ("x", None)
+    answer = verdict("position", f'{{"position": "x", "confidence": {number}}}')
+    assert (answer.position, answer.confidence) == ("x", None)
 
 
 @given(st.floats() | st.integers() | st.text(max_size=8) | st.booleans())
@@ -101,10 +101,15 @@ def test_a_change_of_mind_names_its_reason() -> None:
         "confidence": 7,
     }
     reading = heard("reconsider", json.dumps(block), ["A", "B", "new"], structured=True)
-    said = reading.verdict
-    assert (reading.text, said.target, said.position, said.error) == ("I was wrong.", "B", "", "I forgot the cache.")
-    assert said.evidence == (Evidence("TTL is 5 s", "config.py:3"), Evidence("it's measured"))
-    assert (said.confidence, said.parse) == (0.7, ParseStatus.EXACT)
+    answer = reading.verdict
+    assert (reading.text, answer.target, answer.position, answer.error) == (
+        "I was wrong.",
+        "B",
+        "",
+        "I forgot the cache.",
+    )
+    assert answer.evidence == (Evidence("TTL is 5 s", "config.py:3"), Evidence("it's measured"))
+    assert (answer.confidence, answer.parse) == (0.7, ParseStatus.EXACT)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +127,8 @@ def test_a_change_of_mind_names_its_reason() -> None:
     ],
 )
 def test_a_reconsidered_position_is_read_from_a_reply(block: str, target: str) -> None:
-    said = verdict("reconsider", block, ["A", "B", "new"])
-    assert (said.target, said.counts, said.error) == (target, bool(target), "")
+    answer = verdict("reconsider", block, ["A", "B", "new"])
+    assert (answer.target, answer.counts, answer.error) == (target, bool(target), "")
 
 
 @pytest.mark.parametrize(
@@ -143,5 +148,5 @@ def test_a_reconsidered_position_is_read_from_a_reply(block: str, target: str) -
     ],
 )
 def test_ratings_of_proposals_are_read_from_a_reply(reply: str, ratings: dict[str, str]) -> None:
-    said = verdict("ratings", reply, ["A", "B"])
-    assert (said.ratings, said.counts) == (ratings, bool(ratings))
+    answer = verdict("ratings", reply, ["A", "B"])
+    assert (answer.ratings, answer.counts) == (ratings, bool(ratings))

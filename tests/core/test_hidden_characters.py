@@ -30,5 +30,5 @@ def test_every_invisible_letter_is_spelled_out_and_visible_ones_stay() -> None:
         if unicodedata.category(letter)[0] in "CZ" and reveal_hidden_characters(letter) == letter
     }
     assert left == {" ", "\t"}
-    shown = "if x:\treturn 'ß naïve 漢字 العربية ✓ 👍'"
-    assert reveal_hidden_characters(shown) == shown
+    text = "if x:\treturn 'ß naïve 漢字 العربية ✓ 👍'"
+    assert reveal_hidden_characters(text) == text

@@ -130,18 +130,18 @@ def test_a_child_meeting_leaves_no_entry_but_a_branch_does() -> None:
 
 def test_a_meeting_without_agreement_is_remembered_with_its_proposals() -> None:
     proposals = (Proposal("A", "Use REST", ("ada",)), Proposal("B", "Use GraphQL", ("bob",)))
-    made = decided(Outcome.DEADLOCK, position="", text="ada recommends:\n- ada: “Use REST”", proposals=proposals)
-    (entry,) = render_memory_entries(session_with(made, meeting="second-opinion"))
+    decision = decided(Outcome.DEADLOCK, position="", text="ada recommends:\n- ada: “Use REST”", proposals=proposals)
+    (entry,) = render_memory_entries(session_with(decision, meeting="second-opinion"))
     assert (entry.state, entry.text) == ("deadlock", "No decision: Use REST | Use GraphQL")
 
 
 def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
-    told = render_memory_entries(
+    entries = render_memory_entries(
         session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED))
     )
-    assert brief(told) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
-    assert [entry.why for entry in told] == ["All agree.", "Nobody can run it."]
-    assert [entry.is_relevant for entry in told] == [False, True]
+    assert brief(entries) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
+    assert [entry.why for entry in entries] == ["All agree.", "Nobody can run it."]
+    assert [entry.is_relevant for entry in entries] == [False, True]
     assert len(render_memory_entries(session_with(*answered("decide", "later"), decided()))) == 1
     _, unexplained = render_memory_entries(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
     assert unexplained.why == "no reason given"
@@ -162,8 +162,8 @@ def test_a_rejected_yes_or_no_answer_is_remembered_with_its_question() -> None:
 @pytest.mark.feature("S3.9")
 @pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("log", "logged")])
 def test_a_code_red_leaves_an_unnumbered_error(option: str, state: str) -> None:
-    made = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
-    (entry,) = render_memory_entries(session_with(*answered("outcome", option), made, meeting="code-red"))
+    decision = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
+    (entry,) = render_memory_entries(session_with(*answered("outcome", option), decision, meeting="code-red"))
     assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
     assert (entry.state, entry.is_relevant) == (state, True)
 
@@ -174,8 +174,8 @@ def test_an_error_that_was_only_reported_is_not_logged() -> None:
 
 
 def test_an_undiagnosed_error_is_logged_with_its_symptom() -> None:
-    made = decided(Outcome.DEADLOCK, position="", how=(Said("No two doctors agree."),))
-    (entry,) = render_memory_entries(session_with(made, meeting="code-red", question="login crashes"))
+    decision = decided(Outcome.DEADLOCK, position="", how=(Said("No two doctors agree."),))
+    (entry,) = render_memory_entries(session_with(decision, meeting="code-red", question="login crashes"))
     assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
 
 
@@ -208,12 +208,12 @@ def test_an_entry_written_by_a_person_replaces_the_derived_entry() -> None:
 
 def test_a_seats_prediction_record_counts_only_settled_predictions() -> None:
     states = {"gpt": ["right", "wrong", "open"], "grok": ["right", "right"], "claude": ["wrong"]}
-    told = [
+    entries = [
         Entry(f"P-{seat}-{number}", EntryKind.PREDICTION, "x", state=state, seat=seat)
         for seat, all in states.items()
         for number, state in enumerate(all)
     ]
-    assert PredictionRecord.of_seats([*told, Entry("D-1", EntryKind.DECISION, "x")]) == [
+    assert PredictionRecord.of_seats([*entries, Entry("D-1", EntryKind.DECISION, "x")]) == [
         PredictionRecord("grok", 2, 2, 0),
         PredictionRecord("gpt", 1, 2, 1),
         PredictionRecord("claude", 0, 1, 0),
@@ -303,9 +303,9 @@ def test_a_proposal_that_shares_one_word_with_a_long_decree_is_different() -> No
     assert not is_same_proposal("Use a cache", "Keep user sessions in a Redis cache across three regions")
 
 
-@pytest.mark.parametrize("odd", ["? no", "not to ", ".", "not a to ", " - ", "n't"])
-def test_odd_texts_can_be_compared(odd: str) -> None:
-    assert is_same_proposal(odd * 5000 + "GraphQL", odd * 5000 + "GraphQL")
+@pytest.mark.parametrize("text", ["? no", "not to ", ".", "not a to ", " - ", "n't"])
+def test_odd_texts_can_be_compared(text: str) -> None:
+    assert is_same_proposal(text * 5000 + "GraphQL", text * 5000 + "GraphQL")
 
 
 @given(st.text(max_size=60))
@@ -314,10 +314,10 @@ def test_every_text_with_words_is_the_same_proposal_as_itself(text: str) -> None
 
 
 def test_only_decrees_and_failures_bind_later_meetings() -> None:
-    told = [RecalledEntry("D-1", "decision", "Use REST"), RecalledEntry("CR-001", "error", "Use REST")]
-    assert find_repeated_decrees("Which?", "Use REST", told) == []
+    entries = [RecalledEntry("D-1", "decision", "Use REST"), RecalledEntry("CR-001", "error", "Use REST")]
+    assert find_repeated_decrees("Which?", "Use REST", entries) == []
     failed = RecalledEntry("F-1", "failure", "Use REST")
-    assert find_repeated_decrees("Which?", "Use REST", [*told, failed]) == [failed]
+    assert find_repeated_decrees("Which?", "Use REST", [*entries, failed]) == [failed]
 
 
 DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")
@@ -342,14 +342,14 @@ def test_a_failed_answer_is_only_held_against_related_questions(question: str, s
 
 
 def test_a_winner_that_answers_the_decree_may_win() -> None:
-    said = Move("r", "gpt", "As to r-1a2b3c: a vendor runs it for us.")
+    move = Move("r", "gpt", "As to r-1a2b3c: a vendor runs it for us.")
     elsewhere = Move("r", "claude", "As to R-1a2b3c: a vendor runs it for us.")
     assert decrees_against_decision(CHARTER, WINNER) == [DECREE]
     assert not decrees.is_decree_answered_by_decision(DECREE, WINNER, [])
     assert not decrees.is_decree_answered_by_decision(DECREE, WINNER, [elsewhere]), (
         "another seat's words are not the winner's"
     )
-    assert decrees.is_decree_answered_by_decision(DECREE, WINNER, [said])
+    assert decrees.is_decree_answered_by_decision(DECREE, WINNER, [move])
 
 
 def test_each_proposer_of_the_winner_may_answer_the_decree_if_the_text_has_no_author() -> None:

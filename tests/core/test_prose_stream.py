@@ -40,7 +40,7 @@ def test_the_spoken_field_is_streamed_however_the_reply_is_cut(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "prose"),
     [
         ('{"x": {"answer": "no"}, "answer": "yes"}', "yes"),
         ('{"x": ["answer", "no"], "answer": "yes"}', "yes"),
@@ -55,9 +55,9 @@ def test_the_spoken_field_is_streamed_however_the_reply_is_cut(
         ("no object at all", ""),
     ],
 )
-def test_only_the_field_of_the_outermost_object_is_streamed(text: str, said: str) -> None:
+def test_only_the_field_of_the_outermost_object_is_streamed(text: str, prose: str) -> None:
     speech = ProseStream("answer")
-    assert "".join(map(speech.feed, text)) == said
+    assert "".join(map(speech.feed, text)) == prose
 
 
 def test_prose_is_streamed_with_the_piece_that_completes_it() -> None:

@@ -22,8 +22,8 @@ LETTERS = string.ascii_letters + string.digits
 
 def token(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:
     """A token with digits in it. Made here, so that no scanner takes this file for a leak."""
-    made = "".join(random.Random(seed).choices(alphabet, k=length - 2))
-    return made[:5] + "4" + made[5:] + "2"
+    letters = "".join(random.Random(seed).choices(alphabet, k=length - 2))
+    return letters[:5] + "4" + letters[5:] + "2"
 
 
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{token(64)}\n{token(64)}\n-----END RSA PRIVATE KEY-----"

@@ -25,15 +25,15 @@ VALUES = st.recursive(
 
 
 def only(text: str) -> FoundObject:
-    found = list(find_json_objects(text))
-    assert len(found) == 1, found
-    return found[0]
+    matches = list(find_json_objects(text))
+    assert len(matches) == 1, matches
+    return matches[0]
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4), st.sampled_from([None, 2]), st.booleans())
 def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, ascii_only: bool) -> None:
-    found = only(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
-    assert (found.value, found.repaired, found.truncated) == (value, False, False)
+    matches = only(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
+    assert (matches.value, matches.repaired, matches.truncated) == (value, False, False)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, a
     ],
 )
 def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
-    found = next(find_json_objects(bent))
-    assert (found.value, found.repaired) == (value, True)
+    matches = next(find_json_objects(bent))
+    assert (matches.value, matches.repaired) == (value, True)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_repairing_json_does_not_change_its_strings(text: str, noise: str) -> No
 
 
 def test_a_truncated_string_is_marked() -> None:
-    found = only('{"answer": "so we sho')
-    assert found.truncated
-    assert found.value == {"answer": "so we sho"}
-    assert isinstance(found.value["answer"], TruncatedString)
+    matches = only('{"answer": "so we sho')
+    assert matches.truncated
+    assert matches.value == {"answer": "so we sho"}
+    assert isinstance(matches.value["answer"], TruncatedString)
 
 
 def double_quoted(text: str) -> str:
@@ -119,7 +119,7 @@ def test_every_string_survives_the_repair(strings: list[tuple[str, Any]], gap: s
     "text", ["", "no", "{", "}", "{{{{", '{"a" "b"}', "{1: 2}", "{a b}", '{"a": b}', '{"a": 9/10}', "{,}"]
 )
 def test_text_that_is_not_an_object_is_not_repaired(text: str) -> None:
-    assert all(found.value == {} for found in find_json_objects(text))
+    assert all(matches.value == {} for matches in find_json_objects(text))
 
 
 def test_lone_surrogates_become_readable() -> None:

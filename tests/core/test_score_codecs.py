@@ -24,9 +24,9 @@ from tests.core.cases import heard, verdict
     ],
 )
 def test_a_consensus_score_is_read_as_a_stance(score: float, stance: str) -> None:
-    said = verdict("score-json", json.dumps({"consensus_score": score, "agrees_with": [], "pending_issues": []}))
-    assert said.stance == Stance(stance)
-    assert said.score == min(max(score / 10, 0), 1)
+    answer = verdict("score-json", json.dumps({"consensus_score": score, "agrees_with": [], "pending_issues": []}))
+    assert answer.stance == Stance(stance)
+    assert answer.score == min(max(score / 10, 0), 1)
 
 
 def test_all_fields_of_a_knights_reply_are_read() -> None:
@@ -39,12 +39,12 @@ def test_all_fields_of_a_knights_reply_are_read() -> None:
         "checks": ["pytest -q"],
     }
     reading = heard("score-json", f"I think so.\n\n```json\n{json.dumps(block)}\n```")
-    said = reading.verdict
+    answer = reading.verdict
     assert reading.text == "I think so."
-    assert said.points == ("the split",)
-    assert said.issues == (Issue("it's slow"), Issue("no tests", blocking=True, severity="high"))
-    assert said.scope == ("src/a.py",)
-    assert said.wants == SeatRequests(("src/b.py:10-50", "c.py"), ("pytest -q",))
+    assert answer.points == ("the split",)
+    assert answer.issues == (Issue("it's slow"), Issue("no tests", blocking=True, severity="high"))
+    assert answer.scope == ("src/a.py",)
+    assert answer.wants == SeatRequests(("src/b.py:10-50", "c.py"), ("pytest -q",))
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_score_that_may_have_been_cut_off_does_not_count(reply: str) -> None:
 
 
 def test_a_missing_bracket_is_repaired() -> None:
-    said = verdict("score-json", '{"consensus_score": 9, "agrees_with": [], "pending_issues": ["one"]')
-    assert (said.score, said.issues, said.parse) == (0.9, (Issue("one"),), ParseStatus.REPAIRED)
+    answer = verdict("score-json", '{"consensus_score": 9, "agrees_with": [], "pending_issues": ["one"]')
+    assert (answer.score, answer.issues, answer.parse) == (0.9, (Issue("one"),), ParseStatus.REPAIRED)
 
 
 def test_a_diagnosis_is_read_from_a_reply() -> None:
@@ -79,22 +79,22 @@ def test_a_diagnosis_is_read_from_a_reply() -> None:
         "file_requests": ["src/a.py:10-50"],
         "next_test": "clear it",
     }
-    said = verdict("diagnosis-json", json.dumps(block))
-    assert (said.key, said.confidence, said.next_test) == ("stale-cache-key", 0.8, "clear it")
-    assert said.evidence == (Evidence("seen"), Evidence("log", "a.log:3"))
-    assert (said.rules_out, said.confirms, said.wants.files) == (("dns",), (), ("src/a.py:10-50",))
+    answer = verdict("diagnosis-json", json.dumps(block))
+    assert (answer.key, answer.confidence, answer.next_test) == ("stale-cache-key", 0.8, "clear it")
+    assert answer.evidence == (Evidence("seen"), Evidence("log", "a.log:3"))
+    assert (answer.rules_out, answer.confirms, answer.wants.files) == (("dns",), (), ("src/a.py:10-50",))
 
 
 @pytest.mark.parametrize("key", ["", "unknown", "Not known yet", "The root cause is", "--", "a" * 81, None, 7, ["a"]])
 def test_an_invalid_diagnosis_key_is_ignored(key: object) -> None:
-    said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
-    assert (said.key, said.parse) == ("", ParseStatus.EXACT)
+    answer = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
+    assert (answer.key, answer.parse) == ("", ParseStatus.EXACT)
 
 
 @pytest.mark.parametrize("key", ["stale-cache", "Stale cache", "stale_cache", " stale--cache. "])
 def test_a_diagnosis_key_in_another_notation_is_the_same_key(key: str) -> None:
-    said = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
-    assert said.key == "stale-cache"
+    answer = verdict("diagnosis-json", json.dumps({"confidence_score": 9, "root_cause_key": key}))
+    assert answer.key == "stale-cache"
 
 
 def test_a_diagnosis_without_a_number_does_not_count() -> None:

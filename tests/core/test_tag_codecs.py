@@ -42,8 +42,8 @@ SUPPORT, OPPOSE, AMEND, UNKNOWN = Stance.SUPPORT, Stance.OPPOSE, Stance.AMEND, S
     ],
 )
 def test_debate_tags_are_read_from_a_reply(reply: str, stance: Stance, target: str) -> None:
-    said = verdict(DEBATE, reply, SEATS)
-    assert (said.stance, said.target, said.counts) == (stance, target, True)
+    answer = verdict(DEBATE, reply, SEATS)
+    assert (answer.stance, answer.target, answer.counts) == (stance, target, True)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_debate_tags_are_read_from_a_reply(reply: str, stance: Stance, target: s
     ],
 )
 def test_text_that_only_looks_like_a_tag_does_not_count(reply: str) -> None:
-    said = verdict(DEBATE, reply, SEATS)
-    assert (said.stance, said.parse) == (UNKNOWN, ParseStatus.FAILED)
+    answer = verdict(DEBATE, reply, SEATS)
+    assert (answer.stance, answer.parse) == (UNKNOWN, ParseStatus.FAILED)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_text_that_only_looks_like_a_tag_does_not_count(reply: str) -> None:
 def test_none_after_a_tag_is_neither_an_objection_nor_a_point(nothing: str, form: str) -> None:
     for tag, other in (("OBJECT", "add"), ("ADD", "object")):
         reply = form.format(tag=tag, key=tag.lower(), words=nothing, rest=f', "{other}": []')
-        said = verdict(DEBATE, reply, SEATS)
-        assert (said.stance, said.target, said.issues, said.points) == (SUPPORT, "claude", (), ())
+        answer = verdict(DEBATE, reply, SEATS)
+        assert (answer.stance, answer.target, answer.issues, answer.points) == (SUPPORT, "claude", (), ())
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_none_after_a_tag_is_neither_an_objection_nor_a_point(nothing: str, form
     ],
 )
 def test_an_objection_that_begins_with_no_still_counts(objection: str) -> None:
-    said = verdict(DEBATE, f"AGREE: claude\nOBJECT: {objection}", SEATS)
-    assert (said.stance, said.issues) == (OPPOSE, (Issue(objection, blocking=True),))
+    answer = verdict(DEBATE, f"AGREE: claude\nOBJECT: {objection}", SEATS)
+    assert (answer.stance, answer.issues) == (OPPOSE, (Issue(objection, blocking=True),))
 
 
 QUOTED_BLOCKS = {
@@ -132,8 +132,8 @@ def test_a_json_block_quoted_from_a_file_does_not_override_a_seats_own_tags(code
     block, tags = QUOTED_BLOCKS[codec]
     readme = f"The README says this, and I do not believe it:\n\n```json\n{block}\n```"
     reply = order.format(block=readme, tags=tags)
-    said, meant = verdict(codec, reply, SEATS), verdict(codec, tags, SEATS)
-    assert (said.stance, said.ranking, said.counts) == (meant.stance, meant.ranking, True)
+    answer, expected = verdict(codec, reply, SEATS), verdict(codec, tags, SEATS)
+    assert (answer.stance, answer.ranking, answer.counts) == (expected.stance, expected.ranking, True)
     assert heard(codec, reply, SEATS).text == reply, "it is shown whole"
 
 
@@ -146,9 +146,9 @@ def test_a_json_block_counts_if_the_tags_next_to_it_are_empty() -> None:
 
 def test_objections_and_points_are_kept_word_for_word() -> None:
     reply = "Well.\n\nOBJECT: it's slow,\n  and *ugly*\nADD: use `x`;\ncache it\n\nNot part of it.\n**OBJECT: two**"
-    said = verdict(DEBATE, reply, SEATS)
-    assert said.issues == (Issue("it's slow,\n  and *ugly*", blocking=True), Issue("two", blocking=True))
-    assert said.points == ("use `x`;\ncache it",)
+    answer = verdict(DEBATE, reply, SEATS)
+    assert answer.issues == (Issue("it's slow,\n  and *ugly*", blocking=True), Issue("two", blocking=True))
+    assert answer.points == ("use `x`;\ncache it",)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_objections_and_points_are_kept_word_for_word() -> None:
     ],
 )
 def test_plain_words_are_inferred_and_never_counted(reply: str, stance: Stance) -> None:
-    said = verdict(DEBATE, reply, SEATS)
-    assert (said.stance, said.counts) == (stance, False)
+    answer = verdict(DEBATE, reply, SEATS)
+    assert (answer.stance, answer.counts) == (stance, False)
 
 
 PREFIXES = st.sampled_from(["", "- ", "**", "## ", "  ", "1. ", "* **", "__"])
@@ -173,8 +173,8 @@ CASES = st.sampled_from(["DISAGREE", "Disagree", "disagree"])
 
 @given(PREFIXES, CASES, st.text(max_size=30), st.sampled_from([DEBATE, "judge-discussion", "approval"]))
 def test_disagreement_is_never_read_as_agreement(prefix: str, tag: str, body: str, codec: str) -> None:
-    said = verdict(codec, f"{prefix}{tag}: {body.replace(chr(10), ' ')}", SEATS)
-    assert not (said.counts and said.stance in (SUPPORT, AMEND))
+    answer = verdict(codec, f"{prefix}{tag}: {body.replace(chr(10), ' ')}", SEATS)
+    assert not (answer.counts and answer.stance in (SUPPORT, AMEND))
 
 
 TAGS = st.sampled_from(["AGREE: claude", "ADD: a point", "CONSENSUS: yes", "APPROVE", "RANKING: claude > gpt"])
@@ -205,8 +205,8 @@ def test_quoted_tags_never_count(tag: str, quoter: str, codec: str, before: str)
 def test_a_judges_ruling_on_a_discussion_is_read_from_a_reply(
     reply: str, stance: Stance, summary: str, options: tuple[str, ...]
 ) -> None:
-    said = verdict("judge-discussion", reply)
-    assert (said.stance, said.summary, said.options, said.counts) == (stance, summary, options, True)
+    answer = verdict("judge-discussion", reply)
+    assert (answer.stance, answer.summary, answer.options, answer.counts) == (stance, summary, options, True)
 
 
 @pytest.mark.parametrize("codec", ["judge-discussion", "judge-merge", "judge-review"])
@@ -233,11 +233,11 @@ MERGED = Directives("claude", ("gpt's tests", "docs"), ("the leak: free it",))
     ],
 )
 def test_a_judges_merge_ruling_is_read_from_a_reply(reply: str) -> None:
-    said = verdict("judge-merge", reply, SEATS)
-    assert said.stance is SUPPORT
-    assert said.directives is not None
-    assert (said.directives.base, said.directives.must_fix) == (MERGED.base, MERGED.must_fix)
-    assert tuple(point.rstrip(".") for point in said.directives.incorporate) == MERGED.incorporate
+    answer = verdict("judge-merge", reply, SEATS)
+    assert answer.stance is SUPPORT
+    assert answer.directives is not None
+    assert (answer.directives.base, answer.directives.must_fix) == (MERGED.base, MERGED.must_fix)
+    assert tuple(point.rstrip(".") for point in answer.directives.incorporate) == MERGED.incorporate
 
 
 @pytest.mark.parametrize(
@@ -252,24 +252,24 @@ def test_a_judges_merge_ruling_is_read_from_a_reply(reply: str) -> None:
     ],
 )
 def test_the_base_of_a_merge_ruling_must_be_a_candidate(reply: str, base: str | None) -> None:
-    said = verdict("judge-merge", reply, SEATS)
-    assert said.directives == (Directives(base) if base else None)
-    assert said.counts == bool(base)
+    answer = verdict("judge-merge", reply, SEATS)
+    assert answer.directives == (Directives(base) if base else None)
+    assert answer.counts == bool(base)
 
 
 def test_any_base_is_accepted_if_no_candidates_are_given() -> None:
-    said = verdict("judge-merge", "CONSENSUS: BASE=llama-3.1. INCORPORATE: none MUST_FIX: none")
-    assert said.directives == Directives("llama-3.1")
+    answer = verdict("judge-merge", "CONSENSUS: BASE=llama-3.1. INCORPORATE: none MUST_FIX: none")
+    assert answer.directives == Directives("llama-3.1")
 
 
 def test_a_judges_ruling_on_a_review_is_read_from_a_reply() -> None:
     reply = "CONSENSUS: CRITICAL: a; b WARNINGS: this is critical: c CONFIRMED_CLEAN: auth"
-    found = Findings(("a", "b"), ("this is critical: c",), ("auth",))
-    assert verdict("judge-review", reply).findings == found
+    findings = Findings(("a", "b"), ("this is critical: c",), ("auth",))
+    assert verdict("judge-review", reply).findings == findings
     lines = (
         "**CONSENSUS**:\n### Critical:\n- a\n- b\n\n### Warnings:\n- this is critical: c\n### Confirmed clean:\n- auth"
     )
-    assert verdict("judge-review", lines).findings == found
+    assert verdict("judge-review", lines).findings == findings
     assert verdict("judge-review", "CONSENSUS: CRITICAL: none\nWARNINGS: None.").findings == Findings()
     assert verdict("judge-review", "CONSENSUS: all is well").parse is ParseStatus.FAILED
     assert verdict("judge-review", "DISCUSS: a; b").stance is AMEND
@@ -293,10 +293,10 @@ def test_a_judges_ruling_on_a_review_is_read_from_a_reply() -> None:
     ],
 )
 def test_approvals_and_rejections_are_read_from_a_reply(reply: str, stance: Stance, reasons: tuple[str, ...]) -> None:
-    said = verdict("approval", reply)
-    assert (said.stance, said.counts) == (stance, True)
-    assert said.points + tuple(issue.text for issue in said.issues) == reasons
-    assert all(issue.blocking for issue in said.issues)
+    answer = verdict("approval", reply)
+    assert (answer.stance, answer.counts) == (stance, True)
+    assert answer.points + tuple(issue.text for issue in answer.issues) == reasons
+    assert all(issue.blocking for issue in answer.issues)
 
 
 @pytest.mark.parametrize(
@@ -324,8 +324,8 @@ def test_a_reply_without_a_review_does_not_count(reply: str) -> None:
     ],
 )
 def test_rankings_are_read_from_a_reply(reply: str, ranking: str, parse: ParseStatus) -> None:
-    said = verdict("ranked-ballot", reply, "ABC")
-    assert ("".join(said.ranking), said.parse) == (ranking, parse)
+    answer = verdict("ranked-ballot", reply, "ABC")
+    assert ("".join(answer.ranking), answer.parse) == (ranking, parse)
 
 
 @pytest.mark.parametrize("reply", ["", "A is best", '{"ranked_choices": []}', "RANKING: X > Y", "RANKING:", "> 1. A"])

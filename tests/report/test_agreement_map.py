@@ -108,7 +108,7 @@ async def test_seat_names_are_escaped_on_the_map() -> None:
     assert "&lt;script&gt;" in html
 
 
-async def test_there_is_no_map_before_anybody_has_spoken() -> None:
+async def test_there_is_no_map_before_any_seat_has_answered() -> None:
     harness = SessionHarness(TABLE)
     await harness.open()
     assert list(render_agreement_map(await harness.session())) == []

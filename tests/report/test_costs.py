@@ -15,7 +15,17 @@ from roundtable.report.costs import build_cost_report, format_money, format_pric
 from roundtable.report.html import render_session_page
 from roundtable.report.summary import summarize_session, summarize_usage
 from roundtable.report.transcript import render_cost_table, render_transcript
-from tests.report.test_session_views import AGAIN, BALLOT, BLIND, SLOW, made, opened, round_opened, session_of, whole
+from tests.report.test_session_views import (
+    AGAIN,
+    BALLOT,
+    BLIND,
+    SLOW,
+    full_session,
+    move_made,
+    round_opened,
+    session_of,
+    session_opened,
+)
 
 ON_A_PLAN = Usage(9000, 500, 6000, 0.0, plan_tokens=9500, plan_usd=0.31)
 
@@ -44,13 +54,13 @@ def test_the_price_of_one_call(used: Usage, words: str) -> None:
     assert format_price(used) == words
 
 
-def test_amounts_of_money_are_written_for_people() -> None:
+def test_small_amounts_of_money_have_four_decimal_places() -> None:
     assert [format_money(0), format_money(0.0021), format_money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
     assert format_money(0.00001) == "less than $0.0001"
 
 
 def test_an_unknown_price_is_never_zero() -> None:
-    lines = build_cost_report(whole())
+    lines = build_cost_report(full_session())
     by_round = {line.name: line.price for line in lines.rounds}
     assert by_round == {BLIND: "$0.0200", BALLOT: "unknown", AGAIN: "$0.0200"}
     assert lines.total.price == "$0.0400 or more"
@@ -59,9 +69,12 @@ def test_an_unknown_price_is_never_zero() -> None:
 
 
 def test_a_free_call_and_an_unknown_price_have_an_unknown_total() -> None:
-    free, untold = Usage(10, 5, cost_usd=0.0), Usage(10, 5)
+    free, unpriced = Usage(10, 5, cost_usd=0.0), Usage(10, 5)
     session = session_of(
-        opened(), round_opened(BLIND), made(BLIND, "claude", "x", usage=free), made(BLIND, "gpt", "y", usage=untold)
+        session_opened(),
+        round_opened(BLIND),
+        move_made(BLIND, "claude", "x", usage=free),
+        move_made(BLIND, "gpt", "y", usage=unpriced),
     )
     assert prices(session) == {"claude": "free", "gpt": "unknown", "gemini": "–", "total": "unknown"}
 
@@ -86,20 +99,20 @@ def failed(seat: str, kind: FaultKind, number: int = 1, **more: Any) -> CallFail
 def test_a_sent_request_is_a_call_with_its_reported_cost(
     kind: FaultKind, more: dict[str, Any], expected: tuple[int, int, str]
 ) -> None:
-    session = session_of(opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
+    session = session_of(session_opened(), round_opened(BLIND), asked("claude"), failed("claude", kind, **more))
     line = build_cost_report(session).seats[0]
     assert (line.calls, line.failed, line.price) == expected
 
 
 def test_a_missing_voice_counts_no_call() -> None:
-    session = session_of(opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
+    session = session_of(session_opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
     assert (build_cost_report(session).total.calls, build_cost_report(session).total.failed) == (0, 0)
     assert render_cost_table(session) == "No seat has been asked so far.\n"
 
 
 def test_failed_calls_are_among_the_calls() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
         asked("claude"),
         failed("claude", FaultKind.RATE_LIMITED, delay=0.1),
@@ -115,31 +128,31 @@ def test_failed_calls_are_among_the_calls() -> None:
 
 def test_a_price_that_is_not_known_is_null_for_programs() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
-        made(BLIND, "claude", "x", usage=Usage(10, 5)),
-        made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
-        made(BLIND, "gemini", "z", usage=Usage(10, 5, cost_usd=0.5)),
+        move_made(BLIND, "claude", "x", usage=Usage(10, 5)),
+        move_made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
+        move_made(BLIND, "gemini", "z", usage=Usage(10, 5, cost_usd=0.5)),
     )
     told = summarize_usage(session)
     assert [told["seats"][seat]["cost_usd"] for seat in ("claude", "gpt", "gemini")] == [None, 0.0, 0.5]
     assert (told["total"]["cost_usd"], told["total"]["price"]) == (0.5, "$0.5000 or more")
     free_and_untold = session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
-        made(BLIND, "claude", "x", usage=Usage(10, 5)),
-        made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
+        move_made(BLIND, "claude", "x", usage=Usage(10, 5)),
+        move_made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
     )
     assert summarize_usage(free_and_untold)["total"]["cost_usd"] is None
 
 
 def test_a_call_that_timed_out_has_a_cost() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
         asked("claude"),
         asked("gpt"),
-        made(BLIND, "gpt", "Use REST."),
+        move_made(BLIND, "gpt", "Use REST."),
         SeatMissed(BLIND, "claude", SLOW, "I was ab"),
     )
     assert prices(session) == {"claude": "unknown", "gpt": "$0.0100", "gemini": "–", "total": "$0.0100 or more"}
@@ -148,7 +161,7 @@ def test_a_call_that_timed_out_has_a_cost() -> None:
 
 def test_a_free_voice_costs_nothing_when_it_fails() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
         asked("claude"),
         TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "I was"),
@@ -163,7 +176,7 @@ def test_a_free_voice_costs_nothing_when_it_fails() -> None:
 def test_an_interrupted_call_was_sent(voice: str, shown: str) -> None:
     call = f"{BLIND}/claude#1"
     asked = TurnAsked(BLIND, "claude", call, voice, 2)
-    session = session_of(opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
+    session = session_of(session_opened(), round_opened(BLIND), asked, TurnInterrupted(BLIND, "claude", call))
     line = build_cost_report(session).total
     assert (line.calls, line.failed, line.price) == (1, 1, shown)
     assert session.seat_states["claude"] == "interrupted"
@@ -171,22 +184,24 @@ def test_an_interrupted_call_was_sent(voice: str, shown: str) -> None:
 
 def test_a_turn_that_was_asked_again_is_no_longer_interrupted() -> None:
     cut = TurnInterrupted(BLIND, "claude", f"{BLIND}/claude#1", "Half a")
-    session = session_of(opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again"))
+    session = session_of(
+        session_opened(), round_opened(BLIND), asked("claude"), cut, asked("claude", 2, purpose="again")
+    )
     assert session.seat_states["claude"] == "asked"
     assert build_cost_report(session).total.calls == 1
 
 
 def test_a_running_turn_is_not_billed_yet() -> None:
-    assert build_cost_report(session_of(opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
+    assert build_cost_report(session_of(session_opened(), round_opened(BLIND), asked("claude"))).total.calls == 0
 
 
 def test_a_repaired_answer_took_two_calls() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
         asked("claude"),
         asked("claude", 2, purpose="repair"),
-        made(BLIND, "claude", "x", usage=Usage(30, 12, cost_usd=0.02)),
+        move_made(BLIND, "claude", "x", usage=Usage(30, 12, cost_usd=0.02)),
     )
     line = build_cost_report(session).seats[0]
     assert (line.calls, line.failed, line.price, line.tokens) == (2, 0, "$0.0200", 42)
@@ -194,11 +209,11 @@ def test_a_repaired_answer_took_two_calls() -> None:
 
 def on_a_plan() -> Session:
     return session_of(
-        opened(),
+        session_opened(),
         round_opened(BLIND),
-        made(BLIND, "claude", "x", usage=ON_A_PLAN),
-        made(BLIND, "gpt", "y"),
-        made(BLIND, "gemini", "z", usage=Usage(500, 50, plan_tokens=550)),
+        move_made(BLIND, "claude", "x", usage=ON_A_PLAN),
+        move_made(BLIND, "gpt", "y"),
+        move_made(BLIND, "gemini", "z", usage=Usage(500, 50, plan_tokens=550)),
     )
 
 
@@ -230,12 +245,12 @@ def test_every_rendering_shows_the_cost() -> None:
 
 
 def test_a_session_without_calls_has_no_costs() -> None:
-    assert render_cost_table(session_of(opened())) == "No seat has been asked so far.\n"
+    assert render_cost_table(session_of(session_opened())) == "No seat has been asked so far.\n"
 
 
 def test_voice_statistics_are_computed_from_answers() -> None:
     said = [(1200, 80, 2.0), (1300, 100, 4.0), (9000, 900, 90.0)]
-    events: list[Any] = [opened()]
+    events: list[Any] = [session_opened()]
     for number, (tokens, words, took) in enumerate(said, 1):
         name = f"council/{number}-blind"
         events += [round_opened(name), asked("claude", round=name, prompt_bytes=400)]
@@ -243,7 +258,7 @@ def test_voice_statistics_are_computed_from_answers() -> None:
         usage, timing = Usage(tokens, words), Timing(0.1, took)
         events.append(MoveMade(name, "claude", call, "x", "lab:claude", usage=usage, timing=timing))
     events += [round_opened(AGAIN), asked("claude", round=AGAIN), asked("claude", 2, AGAIN, purpose="repair")]
-    events.append(made(AGAIN, "claude", "mended", usage=Usage(50_000, 5000)))
+    events.append(move_made(AGAIN, "claude", "repaired", usage=Usage(50_000, 5000)))
     found = measure_voice_costs([session_of(*events)])
     assert list(found) == ["lab:claude"]
     assert (found["lab:claude"].overhead, found["lab:claude"].answer, found["lab:claude"].seconds) == (1200, 100, 4.0)

@@ -82,7 +82,7 @@ def session_of(*events: Event) -> Session:
     return Session.fold("s-1", records)
 
 
-def opened(question: str = "REST or GraphQL?", seats: Sequence[str] = SEATS, **more: Any) -> SessionOpened:
+def session_opened(question: str = "REST or GraphQL?", seats: Sequence[str] = SEATS, **more: Any) -> SessionOpened:
     chairs = tuple(Seat(name, (f"lab:{name}",)) for name in seats)
     return SessionOpened(Charter(question, chairs, "council", 1, slug="2026-11-15-rest-or-graphql", **more))
 
@@ -91,43 +91,43 @@ def round_opened(name: str, seats: Sequence[str] = SEATS, turns: Turns = Turns()
     return RoundOpened(name, tuple(seats), tuple(seats), turns, Expect(), Prompt("blind"), "sha256:0")
 
 
-def made(round: str, seat: str, text: str, said: Verdict = Verdict(), **more: Any) -> MoveMade:
+def move_made(round: str, seat: str, text: str, said: Verdict = Verdict(), **more: Any) -> MoveMade:
     more.setdefault("usage", Usage(1000, 100, 200, 0.01))
     return MoveMade(round, seat, f"{round}/{seat}#1", text, f"lab:{seat}", said, timing=Timing(0.2, 1.5), **more)
 
 
-def decided(**more: Any) -> DecisionMade:
+def decision_made(**more: Any) -> DecisionMade:
     return DecisionMade(Decision(Outcome.REACHED, (Said("All 2 counted seats agree."),), electorate=SEATS, **more))
 
 
-def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
+def full_session(text: str = "Use REST.\n\nIt caches.") -> Session:
     """Return a session in which everything possible happens."""
     absent = Fault.of(FaultKind.QUOTA, "No credit left.")
     return session_of(
-        opened(),
+        session_opened(),
         RunStarted("host:1:2:3"),
         round_opened(BLIND),
         TurnAsked(BLIND, "claude", f"{BLIND}/claude#1", "lab:claude", 3),
-        made(BLIND, "claude", text, Verdict(position="Use REST", confidence=0.8)),
-        made(BLIND, "gpt", "GraphQL, for one round trip.", Verdict(position="Use GraphQL")),
+        move_made(BLIND, "claude", text, Verdict(position="Use REST", confidence=0.8)),
+        move_made(BLIND, "gpt", "GraphQL, for one round trip.", Verdict(position="Use GraphQL")),
         CallFailed(BLIND, "gemini", "g#1", "lab:gemini", absent),
         SeatMissed(BLIND, "gemini", absent, "I was about"),
         RoundClosed(BLIND, "all", ("claude", "gpt"), ("gemini",)),
         round_opened(BALLOT, ("claude", "gpt"), Turns(secret=True)),
-        made(BALLOT, "claude", "", Verdict(ratings={"A": "same", "B": "opposed"}), usage=Usage(10, 5)),
+        move_made(BALLOT, "claude", "", Verdict(ratings={"A": "same", "B": "opposed"}), usage=Usage(10, 5)),
         RoundClosed(BALLOT, "deadline", ("claude",), ("gpt",), quorate=False),
         NoteSaid("Mind the *mobile* clients.", by="maria", to=("gpt",)),
         SessionAmended(by="maria", name="api", context_added=(ContextItem("api.md", "sha256:1", 1234),)),
         round_opened(AGAIN, ("claude", "gpt")),
-        made(
+        move_made(
             AGAIN, "gpt", "Yes.", Verdict(target="A", error="I forgot caches", evidence=(Evidence("304", "RFC 9111"),))
         ),
         RoundClosed(AGAIN, "quorum", ("gpt",), ("claude",)),
-        made(AGAIN, "claude", "Too slow.", Verdict(parse=ParseStatus.FAILED), status=MoveStatus.LATE),
+        move_made(AGAIN, "claude", "Too slow.", Verdict(parse=ParseStatus.FAILED), status=MoveStatus.LATE),
         LimitReached("council/4-reconsider", "budget_usd", 1.25, 1.0),
         GateOpened(Gate("choose", "Which one?", ("A", "B", "none"), "none")),
         GateAnswered("choose", "A", "because", by="maria"),
-        decided(
+        decision_made(
             winner="A",
             position="Use REST",
             text=text,
@@ -165,7 +165,7 @@ def whole(text: str = "Use REST.\n\nIt caches.") -> Session:
         ("hidden\U000e0041\U000e0042", "hidden"),
     ],
 )
-def test_clean(text: str, shown: str) -> None:
+def test_text_is_sanitized_for_terminals(text: str, shown: str) -> None:
     assert sanitize_text(text) == shown
 
 
@@ -177,7 +177,7 @@ def test_terminal_escape_sequences_are_removed(text: str) -> None:
     shown.encode()
 
 
-def test_one_line_is_cut_where_it_must_be() -> None:
+def test_a_long_line_is_cut() -> None:
     assert sanitize_line(" a\n b\t c ") == "a b c"
     assert sanitize_line("abcdef", 4) == "abc…"
 
@@ -231,7 +231,7 @@ def test_no_text_escapes_its_quote(pieces: list[str]) -> None:
     assert not {"html_block", "html_inline", "image"} & {kind for kind, _ in found}
 
 
-def test_code_stays_as_it_was_written() -> None:
+def test_quoted_code_is_unchanged() -> None:
     assert quote_markdown("```java\nList<String> x;\n```") == "> ```java\n> List<String> x;\n> ```"
     assert quote_markdown(" \n") == "> *(nothing)*"
 
@@ -304,14 +304,14 @@ Position: **Use REST**
 """
 
 
-def test_a_transcript_word_for_word() -> None:
+def test_a_transcript_has_its_exact_text() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         RunStarted("host:1:2:3"),
         round_opened(BLIND, ("claude",)),
-        made(BLIND, "claude", "# Mine\nIt caches.", Verdict(position="Use REST", confidence=0.8)),
+        move_made(BLIND, "claude", "# Mine\nIt caches.", Verdict(position="Use REST", confidence=0.8)),
         RoundClosed(BLIND, "all", ("claude",)),
-        decided(
+        decision_made(
             winner="A",
             position="Use REST",
             text="# Mine\nIt caches.",
@@ -329,7 +329,7 @@ def test_a_transcript_word_for_word() -> None:
 
 
 def test_a_transcript_contains_every_part_of_a_session() -> None:
-    text = render_transcript(whole())
+    text = render_transcript(full_session())
     assert text.index("DEGRADED: counted 2 of 3") < text.index("## Decision") < text.index("## Rounds")
     for part in (
         "No answer: **gemini**, quota: No credit left. The account has no credit left.",
@@ -353,22 +353,22 @@ def test_a_transcript_contains_every_part_of_a_session() -> None:
 
 
 def test_model_text_cannot_forge_a_transcript() -> None:
-    honest = [token for token in tokens(render_transcript(whole("x"))) if token[1] == 0]
-    nasty = render_transcript(whole(NASTY))
+    honest = [token for token in tokens(render_transcript(full_session("x"))) if token[1] == 0]
+    nasty = render_transcript(full_session(NASTY))
     assert [token for token in tokens(nasty) if token[1] == 0] == honest
     assert nasty == sanitize_text(nasty)
     assert "> </script>" not in nasty
 
 
 def test_a_long_question_is_quoted_in_full() -> None:
-    text = render_transcript(session_of(opened("First line\n# second <b>line</b>", options=("a*", "b"))))
+    text = render_transcript(session_of(session_opened("First line\n# second <b>line</b>", options=("a*", "b"))))
     assert text.startswith("# First line # second \\<b\\>line\\</b\\>\n\n> First line\n> # second \\<b>line\\</b>\n\n")
     assert "Options: a\\*, b" in text
     assert "not started" in text
 
 
-def test_one_round_alone() -> None:
-    session = whole()
+def test_one_round_is_rendered_as_markdown() -> None:
+    session = full_session()
     text = render_round_as_markdown(session.find_round("1"))
     assert text.startswith("### council/1-blind\n")
     assert "council/2" not in text
@@ -379,9 +379,9 @@ def test_one_round_alone() -> None:
     assert BLIND in caught.value.help
 
 
-def test_an_unfinished_session() -> None:
+def test_an_unfinished_session_is_rendered() -> None:
     session = session_of(
-        opened(),
+        session_opened(),
         RunStarted("host:1:2:3"),
         round_opened(BLIND),
         TurnAsked(BLIND, "claude", f"{BLIND}/claude#1", "lab:claude", 3),
@@ -405,11 +405,11 @@ def test_an_unfinished_session() -> None:
         ((RunStarted("h:1:2:3"), RunStopped("interrupted")), "stopped (interrupted), can be resumed"),
         ((GateOpened(Gate("go", "Go on?", ("yes", "no"), "no")),), "waiting for an answer to gate go"),
         ((CancelAsked(),), "being cancelled"),
-        ((decided(),), "decided, not closed yet"),
+        ((decision_made(),), "decided, not closed yet"),
     ],
 )
-def test_status_in_words(events: tuple[Event, ...], words: str) -> None:
-    assert describe_session_status(session_of(opened(), *events)) == words
+def test_the_status_is_explained_in_words(events: tuple[Event, ...], words: str) -> None:
+    assert describe_session_status(session_of(session_opened(), *events)) == words
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -448,7 +448,7 @@ def read_page(html: str) -> Reader:
 
 
 def test_a_page_is_a_single_file_without_requests() -> None:
-    html = render_session_page(whole())
+    html = render_session_page(full_session())
     read = read_page(html)
     assert not {"script", "img", "link", "iframe", "object", "form"} & set(read.tags)
     assert not {"src", "href", "action"} & set(read.attributes)
@@ -459,7 +459,7 @@ def test_a_page_is_a_single_file_without_requests() -> None:
 
 
 def test_a_page_contains_what_the_transcript_contains() -> None:
-    read = read_page(render_session_page(whole()))
+    read = read_page(render_session_page(full_session()))
     for part in (
         "counted 2 of 3",
         "No credit left.",
@@ -476,15 +476,18 @@ def test_a_page_contains_what_the_transcript_contains() -> None:
 
 
 def test_model_text_cannot_forge_a_page() -> None:
-    honest, nasty = read_page(render_session_page(whole("x"))), read_page(render_session_page(whole(NASTY)))
+    honest, nasty = (
+        read_page(render_session_page(full_session("x"))),
+        read_page(render_session_page(full_session(NASTY))),
+    )
     assert nasty.tags == honest.tags
     assert nasty.attributes == honest.attributes
     assert "</script><script>alert(1)</script>" in nasty.text
     assert nasty.text == sanitize_text(nasty.text)
 
 
-def test_one_round_of_a_page() -> None:
-    session = whole()
+def test_one_round_is_rendered_as_a_page() -> None:
+    session = full_session()
     text = read_page(render_round_page(session, session.find_round(AGAIN))).text
     assert AGAIN in text
     assert BLIND not in text
@@ -501,7 +504,7 @@ def test_a_seat_keeps_the_colour_it_was_given() -> None:
 
 
 def test_a_summary_is_plain_data_with_a_version() -> None:
-    data = summarize_session(whole(NASTY), texts=True)
+    data = summarize_session(full_session(NASTY), texts=True)
     assert json.loads(json.dumps(data)) == data == json.loads(msgspec.json.encode(data))
     assert data["v"] == 1
     assert (data["id"], data["name"], data["status"]) == ("s-1", "api", "reached")
@@ -519,20 +522,20 @@ def test_a_summary_is_plain_data_with_a_version() -> None:
 
 
 def test_a_summary_without_texts_is_short() -> None:
-    turns = [turn for record in summarize_session(whole())["rounds"] for turn in record["turns"]]
+    turns = [turn for record in summarize_session(full_session())["rounds"] for turn in record["turns"]]
     assert not any("text" in turn for turn in turns)
-    assert summarize_round(whole().find_round(BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
+    assert summarize_round(full_session().find_round(BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
 
 
 def test_a_summary_of_a_session_that_waits() -> None:
     gate = Gate("go", "Go on?", ("yes", "no"), "no")
-    data = summarize_session(session_of(opened(), GateOpened(gate)))
+    data = summarize_session(session_of(session_opened(), GateOpened(gate)))
     assert (data["status"], data["round"], data["decision"], data["degraded"]) == ("waiting", None, None, False)
     assert data["open_gate"]["options"] == ["yes", "no"]
     assert data["usage"]["total"]["cost_usd"] is None
 
 
-def test_seats_that_are_off_say_so() -> None:
-    session = session_of(opened(), SessionAmended(seats_off=("gpt",), limits=Limits(rounds=1)))
+def test_seats_that_are_switched_off_are_marked() -> None:
+    session = session_of(session_opened(), SessionAmended(seats_off=("gpt",), limits=Limits(rounds=1)))
     assert session.seat_states["gpt"] == "off"
     assert "- Seat switched off: gpt\n- Limits changed" in render_transcript(session)

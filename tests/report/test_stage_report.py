@@ -49,7 +49,7 @@ from roundtable.core.verdict import Directives, Findings, Issue, Stance, Verdict
 from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html
 from roundtable.report.stage_report import render_stage_report_blocks
-from tests.report.test_session_views import NASTY, SEATS, made, read_page, tokens
+from tests.report.test_session_views import NASTY, SEATS, move_made, read_page, tokens
 
 JUDGING = Turns(secret=True, judging=True)
 GO_ON = {"continue": "go on to the next stage", "retry": "hold this stage again", "stop": "stop here"}
@@ -65,33 +65,33 @@ CHANGES = {
 }
 
 
-def held(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
+def round_events(name: str, *moves: Event, seats: tuple[str, ...] = SEATS, codec: str = "free") -> list[Event]:
     """Return the events of a round in which every seat that is not missing answered."""
     turns = JUDGING if "judge" in name else Turns()
     absent = tuple(move.seat for move in moves if isinstance(move, SeatMissed))
-    heard = tuple(seat for seat in seats if seat not in absent)
+    answered = tuple(seat for seat in seats if seat not in absent)
     opening = RoundOpened(name, seats, seats, turns, Expect(codec), Prompt("x"), "sha256:0")
-    return [opening, *moves, RoundClosed(name, "all", heard, absent)]
+    return [opening, *moves, RoundClosed(name, "all", answered, absent)]
 
 
-def step(name: str, effect: Any, result: EffectResult) -> list[Event]:
+def step_events(name: str, effect: Any, result: EffectResult) -> list[Event]:
     return [EffectStarted(name, effect), EffectDone(name, result)]
 
 
-def ended(
+def stage_end_events(
     end: StageEnd, option: str = "continue", text: str = "", source: AnswerSource = AnswerSource.PERSON
 ) -> list[Event]:
     name = end.stage if end.attempt == 1 else f"{end.stage}-{end.attempt}"
     gate = Gate(f"after-{name}", "Go on?", tuple(GO_ON), "stop", GO_ON, again_of=STAGES_GATE)
-    told = step(f"{name}/end", EndStage(end), StageEnded(end))
+    end_events = step_events(f"{name}/end", EndStage(end), StageEnded(end))
     return [
-        *told,
+        *end_events,
         GateOpened(gate),
         GateAnswered(gate.id, option, text, "maria" if source is AnswerSource.PERSON else BY_ADVANCE_ANSWER, source),
     ]
 
 
-def facts(text: str) -> list[Recorded]:
+def stage_records(text: str) -> list[Recorded]:
     """Return the facts of four stages in which everything possible happens; every seat says `text`."""
     disputed = Verdict(Stance.AMEND, options=(f"Keep them {text}", "Remove them"))
     merged = Verdict(Stance.SUPPORT, directives=Directives("candidate-B", (f"login {text}",)))
@@ -116,30 +116,41 @@ def facts(text: str) -> list[Recorded]:
     )
     events: list[Event] = [
         SessionOpened(charter),
-        *held("requirements/1-draft", *(made("requirements/1-draft", name, text) for name in SEATS)),
-        *ended(first, "retry", f"Leave lists out {text}"),
-        *held("requirements-2/1-judge", SeatMissed("requirements-2/1-judge", "claude", DOWN), seats=("claude",)),
-        *held("requirements-2/1-judge-2", made("requirements-2/1-judge-2", "gpt", text, disputed), seats=("gpt",)),
+        *round_events("requirements/1-draft", *(move_made("requirements/1-draft", name, text) for name in SEATS)),
+        *stage_end_events(first, "retry", f"Leave lists out {text}"),
+        *round_events(
+            "requirements-2/1-judge", SeatMissed("requirements-2/1-judge", "claude", DOWN), seats=("claude",)
+        ),
+        *round_events(
+            "requirements-2/1-judge-2", move_made("requirements-2/1-judge-2", "gpt", text, disputed), seats=("gpt",)
+        ),
         GateOpened(gate),
         GateAnswered(gate.id, "option-1", text, by="maria"),
-        *ended(again),
+        *stage_end_events(again),
         NoteSaid(f"Mind the phones {text}", by="maria"),
-        *held("development/1-write", *(made("development/1-write", name, text) for name in SEATS)),
-        *step("development/1-try", TryCandidates(("development/1-write",), SEATS), tried),
-        *held("development/1-judge", made("development/1-judge", "gpt", text, merged), seats=("gpt",)),
-        *ended(wrote, source=AnswerSource.ADVANCE),
-        *held("code-review/1-chunk", made("code-review/1-chunk", "gpt", text, found), seats=("gpt",), codec="findings"),
-        *step(
+        *round_events("development/1-write", *(move_made("development/1-write", name, text) for name in SEATS)),
+        *step_events("development/1-try", TryCandidates(("development/1-write",), SEATS), tried),
+        *round_events("development/1-judge", move_made("development/1-judge", "gpt", text, merged), seats=("gpt",)),
+        *stage_end_events(wrote, source=AnswerSource.ADVANCE),
+        *round_events(
+            "code-review/1-chunk",
+            move_made("code-review/1-chunk", "gpt", text, found),
+            seats=("gpt",),
+            codec="findings",
+        ),
+        *step_events(
             "code-review/1-chunk/proofs",
             TryCandidates((), ()),
             ClaimsProven((Proof(f"It drops the connection {text}", "gpt", held=True),)),
         ),
-        *held("code-review/2-judge", made("code-review/2-judge", "gemini", text, ruled), seats=("gemini",)),
-        *ended(reviewed),
-        *step("execution/1/run", RunProject("sha256:9"), ProjectRan("plan", (failing,), sandbox="bubblewrap")),
-        *step("execution/2/run", RunProject("sha256:9"), ProjectRan("plan", (passing,))),
-        *ended(ran),
-        *step(
+        *round_events(
+            "code-review/2-judge", move_made("code-review/2-judge", "gemini", text, ruled), seats=("gemini",)
+        ),
+        *stage_end_events(reviewed),
+        *step_events("execution/1/run", RunProject("sha256:9"), ProjectRan("plan", (failing,), sandbox="bubblewrap")),
+        *step_events("execution/2/run", RunProject("sha256:9"), ProjectRan("plan", (passing,))),
+        *stage_end_events(ran),
+        *step_events(
             "deliver/x",
             DeliverProject("sha256:9", "git", "/home/maria/todo", "deliver"),
             ProjectDelivered("/home/maria/todo"),
@@ -151,7 +162,7 @@ def facts(text: str) -> list[Recorded]:
 
 def reported(text: str) -> tuple[str, str]:
     """Return the report as Markdown and as a page."""
-    records = facts(text)
+    records = stage_records(text)
     session = Session.fold("s-1", records)
     blocks = list(render_stage_report_blocks(session, records, CHANGES))
     return render_blocks_as_markdown(blocks), render_blocks_as_html(session, blocks)
@@ -219,6 +230,6 @@ def test_model_text_cannot_forge_a_report() -> None:
 
 
 def test_an_unfinished_meeting_has_a_report() -> None:
-    records = facts("x")[:4]
+    records = stage_records("x")[:4]
     blocks = render_stage_report_blocks(Session.fold("s-1", records), records, {})
     assert "No stage has ended yet." in render_blocks_as_markdown(blocks)

@@ -110,12 +110,12 @@ async def _two_rounds(desk: Roundtable, voice: str, size: int) -> dict[str, Any]
 
 async def _sizes(desk: Roundtable, session: str, cpu: list[float]) -> dict[str, Any]:
     records = await desk.sessions.records(session)
-    found: dict[str, Any] = {}
+    sizes: dict[str, Any] = {}
     db = sqlite3.connect(desk.setup.places.database)
     for name, round, seconds in zip(("blind", "reading"), ROUNDS, cpu, strict=True):
-        own = [fact for fact in records if getattr(fact.event, "round", "") == round]
-        (stored,) = db.execute(_STORED, (session, own[0].seq, own[-1].seq)).fetchone()
-        prompts = sum(fact.event.prompt_bytes for fact in own if isinstance(fact.event, TurnAsked))
-        found[name] = {"cpu": seconds, "stored": stored, "prompt": prompts}
+        round_facts = [fact for fact in records if getattr(fact.event, "round", "") == round]
+        (stored,) = db.execute(_STORED, (session, round_facts[0].seq, round_facts[-1].seq)).fetchone()
+        prompts = sum(fact.event.prompt_bytes for fact in round_facts if isinstance(fact.event, TurnAsked))
+        sizes[name] = {"cpu": seconds, "stored": stored, "prompt": prompts}
     db.close()
-    return found
+    return sizes

@@ -22,13 +22,13 @@ def install_peers() -> Path:
     """The Python of the peers' environment, which is made first if need be."""
     python = PEERS / "bin" / "python"
     stamp = PEERS / "installed.txt"
-    wanted = "\n".join(REQUIREMENTS)
-    if stamp.exists() and stamp.read_text() == wanted:
+    requirements = "\n".join(REQUIREMENTS)
+    if stamp.exists() and stamp.read_text() == requirements:
         return python
     print("Installing LangGraph, AutoGen and llm-council-core into build/bench-peers …", flush=True)
     _run([sys.executable, "-m", "venv", str(PEERS)])
     _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS])
-    stamp.write_text(wanted)
+    stamp.write_text(requirements)
     return python
 
 
@@ -40,8 +40,8 @@ def versions(python: Path) -> dict[str, str]:
 
 
 def _run(argv: list[str]) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    process = subprocess.run(argv, capture_output=True, text=True)
+    if process.returncode:
+        last = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise BenchError(f"The peers cannot be installed, and the bench needs them: {last}")
-    return done.stdout
+    return process.stdout

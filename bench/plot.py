@@ -144,8 +144,8 @@ def text(
     x: float, y: float, words: str, *, anchor: str = "start", size: int = 13, color: str = INK, weight: str = "400"
 ) -> str:
     """A line of words."""
-    look = f'text-anchor="{anchor}" font-size="{size}" fill="{color}" font-weight="{weight}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{escape(words)}</text>'
+    attributes = f'text-anchor="{anchor}" font-size="{size}" fill="{color}" font-weight="{weight}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {attributes}>{escape(words)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, color: str, *, dashed: bool = False) -> str:

@@ -142,15 +142,15 @@ class Worker:
 
 def sync_seconds(times: int = 20) -> float:
     """How long this disk takes to make a small write last: what one durable commit costs at least."""
-    taken: list[float] = []
+    durations: list[float] = []
     with (OUT / "sync.tmp").open("wb") as file:
         for _ in range(times):
             file.write(bytes(4096))
             file.flush()
             began = time.perf_counter()
             os.fsync(file.fileno())
-            taken.append(time.perf_counter() - began)
-    return median(taken)
+            durations.append(time.perf_counter() - began)
+    return median(durations)
 
 
 def timed(argv: list[str]) -> tuple[float, float]:

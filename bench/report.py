@@ -86,8 +86,8 @@ def targets(series: Series, growth: dict[str, dict[str, dict[int, float]]]) -> l
     token = series.token_cpu
     # Opening the record, like importing, happens once in the life of a process; the table shows it as well.
     session = _over(series.overhead["ours_warm"], series.overhead["floor"])
-    found = [Target("overhead of the 7-call session, desk open / raw httpx2", session, 2.0)]
-    found += [
+    all_targets = [Target("overhead of the 7-call session, desk open / raw httpx2", session, 2.0)]
+    all_targets += [
         Target(
             f"CPU per token, {streams} stream(s) / raw httpx2",
             _over(token["ours"][streams], token["floor"][streams]),
@@ -95,7 +95,7 @@ def targets(series: Series, growth: dict[str, dict[str, dict[int, float]]]) -> l
         )
         for streams in STREAMS
     ]
-    found += [
+    all_targets += [
         Target("--help wall / empty click app", _ratio(series.help_wall), 1.5),
         Target("--help CPU / empty click app", _ratio(series.help_cpu), 1.5),
         Target("peak memory of the 7-call session, --json", median(series.memory["ours"]) / MB, 60.0, " MB"),
@@ -103,8 +103,8 @@ def targets(series: Series, growth: dict[str, dict[str, dict[int, float]]]) -> l
     ]
     for round, cost in (("blind", "cpu"), ("reading", "cpu"), ("blind", "stored"), ("reading", "stored")):
         each = growth[round][cost]
-        found.append(Target(f"{_COSTS[cost]} per seat at 48 / at 6, {round} round", each[48] / each[6], 1.3))
-    return found
+        all_targets.append(Target(f"{_COSTS[cost]} per seat at 48 / at 6, {round} round", each[48] / each[6], 1.3))
+    return all_targets
 
 
 _COSTS = {"cpu": "CPU", "stored": "stored bytes", "prompt": "prompt bytes"}
@@ -127,9 +127,9 @@ def _ratio(series: dict[str, list[float]]) -> float:
 
 def table(result: Result) -> str:
     """The whole run as text."""
-    here = result.machine
+    machine = result.machine
     lines = [
-        f"Python {here['python']}, {here['cores']} cores, load {here['load']}, {here['sync_ms']} ms per fsync.",
+        "Python {python}, {cores} cores, load {load}, {sync_ms} ms per fsync.".format_map(machine),
         NOISE,
         NOT_STREAMED,
         "",

@@ -57,10 +57,10 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def say(what: str) -> None:
+def say(line: str) -> None:
     """What is being measured, on one line that a terminal overwrites."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

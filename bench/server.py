@@ -85,8 +85,8 @@ class Connection(asyncio.Protocol):
         if not self._buffer:
             self._began = time.monotonic()
         self._buffer += data
-        head, found, body = self._buffer.partition(b"\r\n\r\n")
-        if not found or len(body) < _length(head):
+        head, separator, body = self._buffer.partition(b"\r\n\r\n")
+        if not separator or len(body) < _length(head):
             return
         self._buffer = b""
         if head.startswith(b"GET"):
@@ -183,8 +183,8 @@ def _piece(value: dict[str, Any] | str) -> bytes:
 
 def usage(call: Call, tokens: int) -> dict[str, Any]:
     """What the call used."""
-    asked = call.prompt_bytes // 4
-    return {"prompt_tokens": asked, "completion_tokens": tokens, "total_tokens": asked + tokens}
+    prompt_tokens = call.prompt_bytes // 4
+    return {"prompt_tokens": prompt_tokens, "completion_tokens": tokens, "total_tokens": prompt_tokens + tokens}
 
 
 def ending(call: Call, tokens: int) -> bytes:

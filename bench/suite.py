@@ -96,9 +96,9 @@ class Bench:
         return Series(overhead, wall, busy, prompts, token_cpu, imports, memory, help_wall, help_cpu, opening, curves)
 
     def _worker(self, name: str) -> Worker:
-        own: dict[str, Any] = {"home": str(self._home)} if name == "ours" else {}
+        arguments: dict[str, Any] = {"home": str(self._home)} if name == "ours" else {}
         python = self._peers if name in PEERS else None
-        return Worker(f"bench.contestants.{name}", python, base_url=self._server.url, **own)
+        return Worker(f"bench.contestants.{name}", python, base_url=self._server.url, **arguments)
 
     def _fresh_processes(self) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
         """A new process for every session: what the import takes, and the most memory it ever had."""
@@ -173,9 +173,9 @@ class Bench:
             rounds = worker.do("rounds", repeats=self._plan.rounds)
         return {"ours": opening["opened"], "floor": opening["read"]}, rounds["curves"]
 
-    def _times(self, what: str, count: int) -> Iterator[int]:
+    def _times(self, label: str, count: int) -> Iterator[int]:
         for number in range(count):
-            self._say(f"{what} {number + 1}/{count}")
+            self._say(f"{label} {number + 1}/{count}")
             yield number
 
 
@@ -187,9 +187,9 @@ def _per_token(worker: Worker, streams: int, tokens: int) -> float:
         long = worker.do("stream", streams=streams, tokens=tokens)
         if lines * 0.9 <= long["lines"] <= lines:
             return (long["cpu"] - short["cpu"]) / (streams * (tokens - FEW_TOKENS))
-    raise BenchError(f"{worker.name} told less than nine tenths of {lines} tokens, {TRIES} times.")
+    raise BenchError(f"{worker.name} sent less than nine tenths of {lines} tokens, {TRIES} times.")
 
 
 def per_seat(curves: dict[str, list[dict[str, Any]]], round: str, cost: str) -> dict[int, float]:
     """The median cost of a round divided by its seats, by number of seats."""
-    return {int(size): median(run[round][cost] for run in runs) / int(size) for size, runs in curves.items()}
+    return {int(size): median(run[round][cost] for run in values) / int(size) for size, values in curves.items()}

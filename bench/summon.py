@@ -34,13 +34,13 @@ def main() -> None:
         workspace = Path(folder) / "work"
         make_repository(workspace, files)
         home = Path(folder) / "home"
-        own, prompt = asyncio.run(side_by_side(workspace, Places(home, home)))
+        result, prompt = asyncio.run(side_by_side(workspace, Places(home, home)))
         whole = statistics.median(seconds(lambda: command(workspace, home)) for _ in range(3))
     print(f"{files:,} files, {CHANGED} of them changed; medians in milliseconds")
-    print(f"git diff and git ls-files         {own * 1000:8.1f}")
-    print(f"summon, until the prompt is ready {prompt * 1000:8.1f}   {prompt / own:.2f} times as long")
+    print(f"git diff and git ls-files         {result * 1000:8.1f}")
+    print(f"summon, until the prompt is ready {prompt * 1000:8.1f}   {prompt / result:.2f} times as long")
     print(f"the whole command, with a scripted seat and start-up {whole * 1000:8.1f}")
-    if prompt > BOUND * own:
+    if prompt > BOUND * result:
         sys.exit(f"More than {BOUND:g} times what git takes.")
 
 
@@ -86,17 +86,17 @@ async def side_by_side(workspace: Path, places: Places) -> tuple[float, float]:
     In turns, so that a busy machine is as busy for both; the first of each only warms the caches.
     """
     seats = (Seat("a", ("script:s.json",)), Seat("b", ("script:s.json",)))
-    own: list[float] = []
+    durations: list[float] = []
     prompt: list[float] = []
     async with await Roundtable.open(workspace, places) as desk:
         for _ in range(RUNS + 1):
-            own.append(seconds(lambda: git_alone(workspace)))
+            durations.append(seconds(lambda: git_alone(workspace)))
             begun = time.perf_counter()
             await desk.meetings.draft(
                 Agenda("Review these changes.", seats, texts=CodeSource(workspace).read_uncommitted().texts)
             )
             prompt.append(time.perf_counter() - begun)
-    return statistics.median(own[1:]), statistics.median(prompt[1:])
+    return statistics.median(durations[1:]), statistics.median(prompt[1:])
 
 
 def command(workspace: Path, home: Path) -> None:

@@ -93,8 +93,8 @@ def missing(tests: dict[str, list[Shown]]) -> list[str]:
 
 def unknown(tests: dict[str, list[Shown]]) -> list[str]:
     """Return what tests name as a feature although no document has that number."""
-    known = {f"{document}.{number}" for document, items in descriptions().items() for number in items}
-    return sorted(set(tests) - known)
+    numbers = {f"{document}.{number}" for document, items in descriptions().items() for number in items}
+    return sorted(set(tests) - numbers)
 
 
 def descriptions() -> dict[str, dict[int, str]]:
@@ -106,12 +106,12 @@ def descriptions() -> dict[str, dict[int, str]]:
 def features(head: str) -> str:
     """Return the page that lists every behaviour with the tests that show it."""
     tests = shown_by_tests()
-    if wrong := missing(tests) + unknown(tests):
-        raise SystemExit(f"No test shows these features, or the number does not exist: {', '.join(wrong)}.")
+    if problems := missing(tests) + unknown(tests):
+        raise SystemExit(f"No test shows these features, or the number does not exist: {', '.join(problems)}.")
     items = descriptions()
-    total, done = sum(map(len, items.values())), len(tests)
+    total, shown = sum(map(len, items.values())), len(tests)
     parts = [head, "# Features\n\nThe product follows five source documents. Each of their behaviours has a number. "]
-    parts.append(f"Of {total} behaviours, tests show {done}, and {len(NOT_APPLICABLE)} do not apply.\n\n")
+    parts.append(f"Of {total} behaviours, tests show {shown}, and {len(NOT_APPLICABLE)} do not apply.\n\n")
     parts.append("| document | behaviours | shown by a test | partly present | do not apply | to come |\n")
     parts.append("|---|---|---|---|---|---|\n")
     for document, title in DOCUMENTS.items():
@@ -140,7 +140,7 @@ def _escaped(text: str) -> str:
 def _cell(number: str, tests: dict[str, list[Shown]]) -> str:
     if number in NOT_APPLICABLE:
         return f"*does not apply:* {NOT_APPLICABLE[number]}"
-    shown = "<br>".join(f"{test.sentence} ([{Path(test.file).stem}](../{test.file}))" for test in tests.get(number, []))
+    text = "<br>".join(f"{test.sentence} ([{Path(test.file).stem}](../{test.file}))" for test in tests.get(number, []))
     if number in PARTLY:
-        return f"{shown}{'<br>' if shown else ''}*partly:* {PARTLY[number]}"
-    return shown or "*to come*"
+        return f"{text}{'<br>' if text else ''}*partly:* {PARTLY[number]}"
+    return text or "*to come*"

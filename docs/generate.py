@@ -81,16 +81,16 @@ def settings() -> str:
         for field in msgspec.structs.fields(table):
             default = field.default if field.default is not msgspec.NODEFAULT else ""
             default = ", ".join(map(str, default)) if isinstance(default, tuple) else default
-            shown = default if isinstance(default, str | int | float | bool) and default != "" else ""
-            parts.append(f"| `{field.encode_name}` | {shown} |\n")
+            default_text = default if isinstance(default, str | int | float | bool) and default != "" else ""
+            parts.append(f"| `{field.encode_name}` | {default_text} |\n")
     parts.append("\n## [checks]\n\nChecks that seats may ask for, each a name and a list of arguments, such as ")
     parts.append('`tests = ["pytest", "-q"]`. They are run in a sandbox that only reads; see context.md.\n')
     parts.append('\n[hooks] are lists of arguments too, such as `consensus_reached = ["notify-send", "Roundtable"]`. ')
     parts.append("A hook reads one line of JSON: `hook`, `session`, `question`, `outcome`, `position`.\n")
     for name, meeting in MEETINGS.items():
-        if known := meeting.settable():
+        if options := meeting.settable():
             parts.append(f"\n## [meetings.{name}]\n\n{meeting.summary}\n\n| key | default |\n|---|---|\n")
-            parts += [f"| `{key}` | {default} |\n" for key, default in known.items()]
+            parts += [f"| `{key}` | {default} |\n" for key, default in options.items()]
     return "".join(parts)
 
 

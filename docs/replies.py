@@ -31,8 +31,8 @@ def forms() -> str:
 
 def _section(name: str) -> str:
     form = CODECS[name].text_format(Expect(name, () if name in OF_FILES else CHOICES)).strip()
-    asked = f"A seat is asked:\n\n{_indented(form)}\n\n" if form else ""
-    return f"\n## {name}\n\n{asked}A reply:\n\n{_indented(_example(form))}\n"
+    instruction = f"A seat is asked:\n\n{_indented(form)}\n\n" if form else ""
+    return f"\n## {name}\n\n{instruction}A reply:\n\n{_indented(_example(form))}\n"
 
 
 def _example(form: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bench.contestants.told import or_raised, told
+from bench.contestants.results import contestant_result, return_exceptions
 from bench.faults.cells import FAULTY, GOOD, Cell, Ending, Trial, cell, objection
 from bench.faults.table import broken, table
 from bench.faults.trials import CONTESTANTS, FAULTS, NO_FAULT
@@ -21,7 +21,7 @@ def judged(returned: dict[str, Any] | None, prompts: tuple[str, ...] = ("a",), s
 
 
 async def raised(note: str) -> dict[str, Any]:
-    @or_raised
+    @return_exceptions
     async def act() -> dict[str, Any]:
         error = RuntimeError("Error code: 429\nin /bench/x.py")
         error.add_note(note)
@@ -31,9 +31,9 @@ async def raised(note: str) -> dict[str, Any]:
 
 
 async def test_every_kind_of_ending_is_distinguished() -> None:
-    assert judged(told("partial", voices=HEARD, failed=REASON)).ending is Ending.LABELLED
-    assert judged(told("complete", voices={**HEARD, FAULTY: ""})).ending is Ending.COUNTED
-    assert judged(told("complete", voices=HEARD)).ending is Ending.UNNAMED
+    assert judged(contestant_result("partial", voices=HEARD, failed=REASON)).ending is Ending.LABELLED
+    assert judged(contestant_result("complete", voices={**HEARD, FAULTY: ""})).ending is Ending.COUNTED
+    assert judged(contestant_result("complete", voices=HEARD)).ending is Ending.UNNAMED
     assert judged(await raised("in first-ben")).ending is Ending.RAISED
     assert judged(None).ending is Ending.NO_RETURN
 
@@ -50,27 +50,27 @@ def test_requests_are_counted_by_turn() -> None:
 
 
 def test_a_labelled_result_in_time_and_within_the_budget_meets_the_target() -> None:
-    assert objection(TRIAL, judged(told("degraded", voices=HEARD, failed=REASON), ("a",) * 3)) == ""
+    assert objection(TRIAL, judged(contestant_result("degraded", voices=HEARD, failed=REASON), ("a",) * 3)) == ""
 
 
 @pytest.mark.parametrize(
-    ("broke", "why"),
+    ("broke", "reason"),
     [
         (judged(None), "no return"),
-        (judged(told("whole", voices=HEARD)), "unnamed"),
-        (judged(told("whole", voices=HEARD, failed=REASON)), "it is whole"),
-        (judged(told("degraded", voices={}, failed=REASON)), "counts"),
-        (judged(told("degraded", voices=HEARD, failed={FAULTY: "server: Down."})), "reason is wrong"),
-        (judged(told("degraded", voices=HEARD, failed=REASON), seconds=16), "it took 16 s"),
-        (judged(told("degraded", voices=HEARD, failed=REASON), ("a",) * 4), "4 requests"),
+        (judged(contestant_result("whole", voices=HEARD)), "unnamed"),
+        (judged(contestant_result("whole", voices=HEARD, failed=REASON)), "it is whole"),
+        (judged(contestant_result("degraded", voices={}, failed=REASON)), "counts"),
+        (judged(contestant_result("degraded", voices=HEARD, failed={FAULTY: "server: Down."})), "reason is wrong"),
+        (judged(contestant_result("degraded", voices=HEARD, failed=REASON), seconds=16), "it took 16 s"),
+        (judged(contestant_result("degraded", voices=HEARD, failed=REASON), ("a",) * 4), "4 requests"),
     ],
 )
-def test_any_other_result_misses_the_target(broke: Cell, why: str) -> None:
-    assert why in objection(TRIAL, broke)
+def test_any_other_result_misses_the_target(broke: Cell, reason: str) -> None:
+    assert reason in objection(TRIAL, broke)
 
 
 def test_the_fault_table_names_every_product_and_failure() -> None:
-    returned = {"start": 0.0, "end": 2.0, **told("degraded", voices=HEARD, failed=REASON)}
+    returned = {"start": 0.0, "end": 2.0, **contestant_result("degraded", voices=HEARD, failed=REASON)}
     cells = [cell(trial, name, returned, "a") for trial in (NO_FAULT, *FAULTS) for name in CONTESTANTS]
     text = table(cells)
     for words in (*CONTESTANTS.values(), "labelled, 2.0 s, 1 req", "Too many requests", "kept", "BROKEN"):

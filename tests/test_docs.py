@@ -76,7 +76,7 @@ def test_the_library_example_in_the_readme_runs(tmp_path: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", text, re.S)
     (script,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     (tmp_path / "table.toml").write_text(script)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         cwd=tmp_path,
         env={**os.environ, "ROUNDTABLE_HOME": str(tmp_path / "home")},
@@ -85,7 +85,7 @@ def test_the_library_example_in_the_readme_runs(tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
-    assert done.stdout == "reached Spaces counted 3 of 3\n"
+    assert process.stdout == "reached Spaces counted 3 of 3\n"
 
 
 def test_the_sample_output_in_the_readme_is_what_the_program_prints(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_script_example_in_the_docs_runs(tmp_path: Path) -> None:
     (script,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
     (tmp_path / "table.toml").write_text(script)
     (command,) = re.findall(r"^    roundtable (discuss (?:.*\\\n)*.*)$", PAGE, re.M)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "roundtable", *shlex.split(command.replace("\\\n", " "))],
         cwd=tmp_path,
         env={**os.environ, "ROUNDTABLE_HOME": str(tmp_path / "home")},
@@ -37,10 +37,10 @@ def test_the_script_example_in_the_docs_runs(tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
-    assert "[alan] overloaded: " in done.stdout
-    assert "[ada] I read the others and stay.\n" in done.stdout
-    assert "Decision reached: Spaces\n2 of 3 counted seats agree, after reading each other.\n" in done.stdout
-    assert "DEGRADED" not in done.stdout
+    assert "[alan] overloaded: " in process.stdout
+    assert "[ada] I read the others and stay.\n" in process.stdout
+    assert "Decision reached: Spaces\n2 of 3 counted seats agree, after reading each other.\n" in process.stdout
+    assert "DEGRADED" not in process.stdout
 
 
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
@@ -59,10 +59,10 @@ def test_the_example_of_every_reply_format_can_be_read(form: str) -> None:
 
 def test_the_reference_says_how_the_rounds_of_every_meeting_are_answered() -> None:
     for name, rules in MEETINGS.items():
-        told = REFERENCE.partition(f"\n- `{name}` (")[2].partition("\n- `")[0]
-        assert "rounds: " in told
-        assert set(re.findall(r"`([\w-]+)`", told.partition("rounds: ")[2].partition("\n")[0])) <= set(CODECS)
-        assert all(f"`{gate}`" in told for gate in rules.gates)
+        section = REFERENCE.partition(f"\n- `{name}` (")[2].partition("\n- `")[0]
+        assert "rounds: " in section
+        assert set(re.findall(r"`([\w-]+)`", section.partition("rounds: ")[2].partition("\n")[0])) <= set(CODECS)
+        assert all(f"`{gate}`" in section for gate in rules.gates)
 
 
 def test_every_key_of_a_scripted_turn_is_documented() -> None:
@@ -82,9 +82,9 @@ def test_documented_rounds_have_the_names_of_the_meetings() -> None:
     rules = (
         "".join(path.read_text() for path in PROTOCOLS_FOLDER.glob("*.py")) + f"'{second_opinion.OPINIONS_ROUND_NAME}'"
     )
-    named = [match for match in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if match[0] in MEETINGS]
-    assert named
-    assert [purpose for _, purpose in named if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
+    documented = [match for match in re.findall(r"`([a-z-]+)/[0-9N]-([a-z-]+)`", PAGE) if match[0] in MEETINGS]
+    assert documented
+    assert [purpose for _, purpose in documented if not re.search(rf"[-\"']{purpose}[\"']", rules)] == []
 
 
 @pytest.mark.parametrize("name", sorted(set(MEETINGS) - {"sdlc"}))
@@ -98,7 +98,7 @@ def test_every_round_of_a_meeting_is_documented(name: str) -> None:
 def test_documented_rounds_of_stages_have_the_names_of_the_stages() -> None:
     rules = "".join(path.read_text() for path in (PROTOCOLS_FOLDER / "stages").glob("*.py"))
     rules += (PROTOCOLS_FOLDER / "write_change.py").read_text()
-    named = set(re.findall(r"`(?:STAGE|execution/1|deliver)/[0-9N]-([a-z]+)", PAGE))
-    assert len(named) == 11
-    given = r"-{0}[\"-]|\"{0}\""
-    assert [purpose for purpose in named if not re.search(given.format(purpose), rules)] == []
+    documented = set(re.findall(r"`(?:STAGE|execution/1|deliver)/[0-9N]-([a-z]+)", PAGE))
+    assert len(documented) == 11
+    pattern = r"-{0}[\"-]|\"{0}\""
+    assert [purpose for purpose in documented if not re.search(pattern.format(purpose), rules)] == []

@@ -19,8 +19,8 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 def test_importing_roundtable_has_no_side_effects() -> None:
     program = "import sys; before = set(sys.modules); import roundtable; print(sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['roundtable']"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "['roundtable']"
 
 
 def test_every_module_has_a_docstring() -> None:

@@ -48,16 +48,16 @@ Scores = dict[tuple[str, bool, str], tuple[float, float]]
 
 def main() -> None:
     """Run, print, and fail if the bound is broken."""
-    said = argparse.ArgumentParser(prog="python -m bench.coding")
-    said.add_argument("--data", type=Path, default=Path(os.environ.get("ROUNDTABLE_HUMANEVAL", BESIDE)))
-    said.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
-    given = said.parse_args()
-    missing = [name for name in (PROBLEMS, CANDIDATES, TESTS) if not (given.data / name).is_file()]
+    parser = argparse.ArgumentParser(prog="python -m bench.coding")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("ROUNDTABLE_HUMANEVAL", BESIDE)))
+    parser.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    missing = [name for name in (PROBLEMS, CANDIDATES, TESTS) if not (arguments.data / name).is_file()]
     if missing:
-        sys.exit(f"There is no {missing[0]} in {given.data}. Say with --data or ROUNDTABLE_HUMANEVAL where it is.")
+        sys.exit(f"There is no {missing[0]} in {arguments.data}. Say with --data or ROUNDTABLE_HUMANEVAL where it is.")
     with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
-        found = asyncio.run(everything(problems(given.data), given.at_once))
-        scores, spent = scored(found)
+        result = asyncio.run(everything(problems(arguments.data), arguments.at_once))
+        scores, spent = scored(result)
     print(table(scores, spent))
     print("\n".join(("", f"Bounds of {OURS} on the odd problems, in percent:", *bounds(scores))))
     broken = failures(scores)
@@ -78,25 +78,25 @@ async def everything(all: Sequence[Problem], at_once: int) -> list[Seen]:
         print(f"HumanEval/{problem.number:<4} {time.monotonic() - begun:6.0f} s", file=sys.stderr, flush=True)
         return result
 
-    found = await asyncio.gather(*(one(problem) for problem in all))
+    results = await asyncio.gather(*(one(problem) for problem in all))
     samples = sum(len(problem.candidates) for problem in all)
     print(f"{samples:,} samples of {len(all)} problems in {sandbox.name}, {time.monotonic() - begun:.0f} seconds.")
-    return found
+    return results
 
 
-def scored(found: Sequence[Seen]) -> tuple[Scores, dict[tuple[str, bool], float]]:
+def scored(results: Sequence[Seen]) -> tuple[Scores, dict[tuple[str, bool], float]]:
     """The share each method gets right, and the processor seconds it took, running included."""
-    ran = Costs()
-    for entry in found:
-        ran.add(entry.costs)
+    costs = Costs()
+    for entry in results:
+        costs.add(entry.costs)
     scores: Scores = {}
     spent: dict[tuple[str, bool], float] = {}
     for name, method in METHODS.items():
         for examples in (False, True):
             begun = time.process_time()
-            even = {entry.number: method(entry.samples, examples) for entry in found}
-            spent[name, examples] = time.process_time() - begun + cost(name, ran, examples)
-            for half, members in halves(found).items():
+            even = {entry.number: method(entry.samples, examples) for entry in results}
+            spent[name, examples] = time.process_time() - begun + cost(name, costs, examples)
+            for half, members in halves(results).items():
                 left = [even[member.number] for member in members]
                 likely = sum(map(expected, left)) / len(left)
                 scores[name, examples, half] = likely, sum(map(chosen, left)) / len(left)

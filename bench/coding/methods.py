@@ -53,7 +53,7 @@ def dual_agreement_mixed(samples: Samples, examples: bool) -> Samples:
 
 def executed_judgement(samples: Samples, examples: bool) -> Samples:
     """Ours, as the `build` meeting has it: the examples are the repository's checks, the tests are nobody's own."""
-    ran = [
+    verdicts = [
         CandidateRun(
             str(number),
             {str(check): passed for check, passed in enumerate(sample.examples)} if examples else {},
@@ -62,7 +62,7 @@ def executed_judgement(samples: Samples, examples: bool) -> Samples:
         )
         for number, sample in enumerate(samples)
     ]
-    return [samples[int(name)] for name in rank_candidates(ran).best]
+    return [samples[int(name)] for name in rank_candidates(verdicts).best]
 
 
 def executed_then_vote(samples: Samples, examples: bool) -> Samples:
@@ -99,6 +99,6 @@ def chosen(even: Samples) -> bool:
 
 def halves(all: Sequence[Seen]) -> dict[str, list[Seen]]:
     """The half the method was made on, the half it is held to, and both."""
-    made = [seen for seen in all if seen.number % 2 == 0]
-    held = [seen for seen in all if seen.number % 2]
-    return {"even": made, "odd": held, "all": list(all)}
+    even_candidates = [candidate for candidate in all if candidate.number % 2 == 0]
+    odd_candidates = [candidate for candidate in all if candidate.number % 2]
+    return {"even": even_candidates, "odd": odd_candidates, "all": list(all)}

@@ -48,9 +48,10 @@ class _Samples(msgspec.Struct):
 def problems(folder: Path) -> list[Problem]:
     """All of them in their order. The samples have no ids: they are in the order of the ids as words."""
     rows = sorted(_rows(folder / PROBLEMS, _Row), key=lambda row: row.task_id)
-    told = zip(rows, _rows(folder / CANDIDATES, _Samples), _rows(folder / TESTS, _Samples), strict=True)
+    triples = zip(rows, _rows(folder / CANDIDATES, _Samples), _rows(folder / TESTS, _Samples), strict=True)
     return sorted(
-        (_problem(row, made.samples, tests.samples) for row, made, tests in told), key=lambda problem: problem.number
+        (_problem(row, samples.samples, tests.samples) for row, samples, tests in triples),
+        key=lambda problem: problem.number,
     )
 
 
@@ -59,12 +60,12 @@ def _rows(path: Path, kind: type[T]) -> list[T]:
         return [msgspec.json.decode(line, type=kind) for line in file]
 
 
-def _problem(row: _Row, made: list[str], tests: list[str]) -> Problem:
+def _problem(row: _Row, samples: list[str], tests: list[str]) -> Problem:
     name = row.entry_point
     return Problem(
         number=int(row.task_id.rpartition("/")[2]),
         name=name,
-        candidates=tuple(row.prompt + body(text) for text in made),
+        candidates=tuple(row.prompt + body(text) for text in samples),
         tests=tuple(test for sample in tests for test in _first(asserts(sample, name))),
         examples=tuple(dict.fromkeys(examples(row.prompt, name))),
         hidden=f"{row.test}\ncheck({name})\n",
@@ -73,12 +74,12 @@ def _problem(row: _Row, made: list[str], tests: list[str]) -> Problem:
 
 def body(sample: str) -> str:
     """The function's body: a sample up to its first line that is not indented."""
-    kept: list[str] = []
+    kept_lines: list[str] = []
     for line in sample.splitlines():
         if line.strip() and not line[0].isspace():
             break
-        kept.append(line)
-    return "\n".join(kept).rstrip() + "\n"
+        kept_lines.append(line)
+    return "\n".join(kept_lines).rstrip() + "\n"
 
 
 def asserts(sample: str, name: str) -> Iterator[str]:
@@ -118,11 +119,11 @@ _QUOTES = re.compile("\"\"\"|'''")
 def examples(prompt: str, name: str) -> Iterator[str]:
     """What the prompt says the function gives, as assertions: doctests, and `f(1) == 2` in its several spellings."""
     text = _QUOTES.sub("\n", prompt)
-    found = [(example.source.partition("#")[0], example.want) for example in doctest.DocTestParser().get_examples(text)]
-    found += [
+    pairs = [(example.source.partition("#")[0], example.want) for example in doctest.DocTestParser().get_examples(text)]
+    pairs += [
         (example.call, example.expected) for example in extract_example_tests_from_task(_ARROW.sub(") == ", text))
     ]
-    for call, value in found:
-        said = f"assert {call.strip()} == {value.strip()}"
-        if _about(said, name):
-            yield said
+    for call, value in pairs:
+        message = f"assert {call.strip()} == {value.strip()}"
+        if _about(message, name):
+            yield message

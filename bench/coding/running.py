@@ -57,10 +57,10 @@ async def seen(sandbox: Sandbox, problem: Problem) -> Seen:
     """Run everything about a problem; samples that are the same text are run once."""
     programs = list(dict.fromkeys(problem.candidates))
     tests = list(dict.fromkeys(problem.tests))
-    inputs, shown = _calls(tests, problem.name), _calls(problem.examples, problem.name)
+    inputs, example_calls = _calls(tests, problem.name), _calls(problem.examples, problem.name)
     costs = Costs()
     on_tests, costs.tests = await _rows(sandbox, programs, tests)
-    on_inputs, costs.inputs = await _rows(sandbox, programs, [*inputs, *shown])
+    on_inputs, costs.inputs = await _rows(sandbox, programs, [*inputs, *example_calls])
     on_examples, costs.examples = await _rows(sandbox, programs, problem.examples)
     on_hidden, costs.hidden = await _rows(sandbox, programs, [problem.hidden], HIDDEN)
     samples = {
@@ -69,7 +69,7 @@ async def seen(sandbox: Sandbox, problem: Problem) -> Seen:
             tests=_passed(on_tests[number]),
             examples=_passed(on_examples[number]),
             inputs=dict(zip(inputs, on_inputs[number], strict=False)),
-            example_inputs=dict(zip(shown, on_inputs[number][len(inputs) :], strict=True)),
+            example_inputs=dict(zip(example_calls, on_inputs[number][len(inputs) :], strict=True)),
             right=on_hidden[number][0] == PROBE_DONE,
         )
         for number, text in enumerate(programs)
@@ -82,12 +82,12 @@ async def _rows(
 ) -> tuple[Sequence[Sequence[str]], float]:
     if not probes:
         return [()] * len(programs), 0.0
-    asked = ProbeRequest(programs, probes, seconds, max(seconds, CANDIDATE), memory=1 << 30)
+    request = ProbeRequest(programs, probes, seconds, max(seconds, CANDIDATE), memory=1 << 30)
     with TemporaryDirectory() as folder:
-        found = await run_trial_probes(sandbox, Path(folder), asked, WHOLE, files={})
-    if found.why:
-        raise SystemExit(f"The candidates could not be run in {sandbox.name}: {found.why}")
-    return found.rows, found.processor_seconds
+        results = await run_trial_probes(sandbox, Path(folder), request, WHOLE, files={})
+    if results.why:
+        raise SystemExit(f"The candidates could not be run in {sandbox.name}: {results.why}")
+    return results.rows, results.processor_seconds
 
 
 def _passed(row: Iterable[str]) -> tuple[bool, ...]:
@@ -96,9 +96,9 @@ def _passed(row: Iterable[str]) -> tuple[bool, ...]:
 
 def _calls(tests: Iterable[str], name: str) -> list[str]:
     """The calls of the function in these assertions, each once: inputs that may tell candidates apart."""
-    found = (node for test in tests for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Call))
-    named = (node for node in found if isinstance(node.func, ast.Name) and node.func.id == name)
-    return list(dict.fromkeys(ast.unparse(node) for node in named))
+    calls = (node for test in tests for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Call))
+    named_calls = (node for node in calls if isinstance(node.func, ast.Name) and node.func.id == name)
+    return list(dict.fromkeys(ast.unparse(node) for node in named_calls))
 
 
 def normal(program: str) -> str:

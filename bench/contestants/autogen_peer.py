@@ -13,7 +13,7 @@ from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
 from bench.contestants.agenda import BLIND, KEY, QUESTION, SEATS, SYSTEM, lines
-from bench.contestants.told import or_raised, told
+from bench.contestants.results import contestant_result, return_exceptions
 
 _INFO: Any = {
     "vision": False,
@@ -31,33 +31,35 @@ async def session(base_url: str) -> None:
     await client.close()
 
 
-@or_raised
+@return_exceptions
 async def faulty(base_url: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
     """The same turns with a model of its own for every seat, one of them out of order."""
     stated = {} if timeout is None else {"timeout": timeout}
     team = _team({seat: _client(base_url, model, **stated) for seat, model in models.items()})
     result = await team.run(task=f"{QUESTION}\n\n{BLIND}")
-    said = {message.source: str(getattr(message, "content", "")) for message in result.messages}
-    return told(result.stop_reason or "", voices={seat: text for seat, text in said.items() if seat in models})
+    replies = {message.source: str(getattr(message, "content", "")) for message in result.messages}
+    return contestant_result(
+        result.stop_reason or "", voices={seat: text for seat, text in replies.items() if seat in models}
+    )
 
 
 async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
     """So many agents side by side, streamed token by token."""
     client = _client(base_url, f"paced-{tokens}")
     with lines() as tell:
-        told = await asyncio.gather(*(_tell(client, f"seat{number}", tell) for number in range(streams)))
+        pieces = await asyncio.gather(*(_tell(client, f"seat{number}", tell) for number in range(streams)))
     await client.close()
-    return {"lines": sum(told)}
+    return {"lines": sum(pieces)}
 
 
 async def _tell(client: OpenAIChatCompletionClient, seat: str, tell: Any) -> int:
     agent = AssistantAgent(seat, client, system_message=SYSTEM, model_client_stream=True)
-    told = 0
+    pieces = 0
     async for item in agent.run_stream(task=QUESTION):
         if isinstance(item, ModelClientStreamingChunkEvent):
             tell(json.dumps({"seat": seat, "text": item.content}).encode())
-            told += 1
-    return told
+            pieces += 1
+    return pieces
 
 
 def _team(clients: dict[str, OpenAIChatCompletionClient]) -> RoundRobinGroupChat:

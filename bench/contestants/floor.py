@@ -53,10 +53,10 @@ async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
     """Read streams side by side and write each token out as one JSON line, at once."""
     with lines() as tell:
         async with httpx2.AsyncClient(verify=False, trust_env=False) as client:
-            told = await asyncio.gather(
+            pieces = await asyncio.gather(
                 *(_tell(client, base_url, tokens, f"seat{number}", tell) for number in range(streams))
             )
-    return {"lines": sum(told)}
+    return {"lines": sum(pieces)}
 
 
 async def _seven_calls(client: httpx2.AsyncClient, base_url: str) -> None:
@@ -72,11 +72,11 @@ async def _ask(client: httpx2.AsyncClient, base_url: str, prompt: str) -> str:
 
 
 async def _tell(client: httpx2.AsyncClient, base_url: str, tokens: int, seat: str, tell: Tell) -> int:
-    told = 0
+    pieces = 0
     async for word in _words(client, base_url, f"paced-{tokens}", QUESTION):
         tell(_encode(_Line(seat, word)))
-        told += 1
-    return told
+        pieces += 1
+    return pieces
 
 
 async def _words(client: httpx2.AsyncClient, base_url: str, model: str, prompt: str) -> AsyncIterator[str]:

@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, lines
-from bench.contestants.told import or_raised, told
+from bench.contestants.results import contestant_result, return_exceptions
 
 
 class State(TypedDict):
@@ -30,12 +30,12 @@ async def session(base_url: str) -> None:
     await _table(dict.fromkeys(SEATS, _model(base_url, "session"))).ainvoke(_EMPTY, _thread())
 
 
-@or_raised
+@return_exceptions
 async def faulty(base_url: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
     """The same table with a model of its own for every seat, one of them out of order."""
     table = _table({seat: _model(base_url, name, timeout=timeout) for seat, name in models.items()})
     state = await table.ainvoke(_EMPTY, _thread())
-    return told("", voices=dict(zip(models, state["first"], strict=False)))
+    return contestant_result("", voices=dict(zip(models, state["first"], strict=False)))
 
 
 async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
@@ -46,14 +46,14 @@ async def stream(base_url: str, streams: int, tokens: int) -> dict[str, int]:
         graph.add_node(f"seat{number}", _speaker(model, "first", BLIND))
         graph.add_edge(START, f"seat{number}")
         graph.add_edge(f"seat{number}", END)
-    told = 0
+    pieces = 0
     running = graph.compile(checkpointer=InMemorySaver()).astream(_EMPTY, _thread(), stream_mode="messages")
     with lines() as tell:
         async for piece, about in running:
             if piece.content and piece.type == "AIMessageChunk":
                 tell(json.dumps({"seat": about["langgraph_node"], "text": piece.content}).encode())
-                told += 1
-    return {"lines": told}
+                pieces += 1
+    return {"lines": pieces}
 
 
 _EMPTY: Any = {"first": [], "second": [], "verdict": ""}

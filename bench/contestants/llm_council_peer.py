@@ -12,16 +12,16 @@ from llm_council import consult_council
 from llm_council.unified_config import reload_config
 
 from bench.contestants.agenda import KEY, QUESTION
-from bench.contestants.told import or_raised, told
+from bench.contestants.results import contestant_result, return_exceptions
 
 
-@or_raised
+@return_exceptions
 async def faulty(base_url: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
     """One consultation of three models, one of them out of order; the first has the chair."""
     _configure(base_url, next(iter(models.values())), timeout)
     result = await consult_council(QUESTION, models=list(models.values()))
     by_seat = {seat: result.model_responses[model] for seat, model in models.items() if model in result.model_responses}
-    return told(
+    return contestant_result(
         result.metadata.get("status", ""),
         voices={seat: reply.get("response", "") for seat, reply in by_seat.items() if reply["status"] == "ok"},
         failed={

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from bench.contestants.agenda import AGAIN, BLIND, JUDGE, KEY, QUESTION, SEATS, SYSTEM, sink
-from bench.contestants.told import or_raised, told
+from bench.contestants.results import contestant_result, return_exceptions
 from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import Delta, SessionOpened
 from roundtable.core.ports import Table
@@ -44,8 +44,8 @@ async def seven_calls(table: Table) -> Decision:
 
 async def one_round(table: Table) -> Decision:
     """Everyone speaks once."""
-    said = await table.ask("bench/1-blind", Prompt("blind"))
-    return Decision(Outcome.REACHED, (Said("said"),), counted=tuple(move.seat for move in said.moves))
+    answers = await table.ask("bench/1-blind", Prompt("blind"))
+    return Decision(Outcome.REACHED, (Said("said"),), counted=tuple(move.seat for move in answers.moves))
 
 
 async def session(base_url: str, home: str) -> None:
@@ -82,7 +82,7 @@ async def stream(base_url: str, home: str, streams: int, tokens: int) -> dict[st
         return {"lines": await _shown(desk, one_round, _seats(f"paced-{tokens}", names))}
 
 
-@or_raised
+@return_exceptions
 async def faulty(base_url: str, home: str, models: dict[str, str], timeout: float | None) -> dict[str, Any]:
     """A council as it comes, with a model of its own for every seat, one of them out of order."""
     seats = tuple(Seat(name, (f"bench:{model}",)) for name, model in models.items())
@@ -90,7 +90,7 @@ async def faulty(base_url: str, home: str, models: dict[str, str], timeout: floa
     async with await open_desk(base_url, home) as desk:
         session = await desk.meetings.open(Agenda(QUESTION, seats, limits=limits, headless=True))
         decision = await desk.meetings.run(session)
-    return told(
+    return contestant_result(
         "degraded" if decision.degraded else "whole",
         voices=dict.fromkeys(decision.counted, decision.text),
         failed={absence.seat: f"{absence.fault.kind}: {absence.fault.message}" for absence in decision.missing},
@@ -145,13 +145,13 @@ async def _shown(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...]) -> int
 
 async def _show(desk: Roundtable, session: str, fd: int) -> int:
     display = JsonLines(OutputQueue(fd))
-    told = 0
+    deltas = 0
     async for item in desk.sessions.watch(session, here=True):
         display.show(item)
-        told += isinstance(item, Delta)
+        deltas += isinstance(item, Delta)
         if display.outlet.is_behind:
             await display.outlet.wait_until_drained()
-    return told
+    return deltas
 
 
 def _seats(model: str, names: tuple[str, ...] = SEATS) -> tuple[Seat, ...]:

@@ -1,4 +1,4 @@
-"""Runs one contestant: imports it, says how long that took, then does what it is told, a line for a line."""
+"""Runs one contestant: imports it, reports how long that took, then runs one job per line of input."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def main(name: str) -> None:
 async def _measured(act: Callable[..., Awaitable[Any]], job: dict[str, Any]) -> dict[str, Any]:
     """What it took; an act that prepares something first says itself when it began."""
     cpu, start = time.process_time(), time.monotonic()
-    more: dict[str, Any] = await act(**job) or {}
-    return {"start": start, "end": time.monotonic(), "cpu": time.process_time() - cpu, **more}
+    extra: dict[str, Any] = await act(**job) or {}
+    return {"start": start, "end": time.monotonic(), "cpu": time.process_time() - cpu, **extra}
 
 
 def peak_memory() -> int:

@@ -30,16 +30,16 @@ def main() -> int:
         with alone() as home:
             peers = install_peers()
             cells = asyncio.run(_trials(home, peers))
-            found = Result(versions(peers), cells, broken(cells))
+            result = Result(versions(peers), cells, broken(cells))
     except BenchError as error:
         say("")
         print(f"Error: {error}", file=sys.stderr)
         return 1
     say("")
     print(table(cells))
-    (OUT / "faults.json").write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+    (OUT / "faults.json").write_bytes(msgspec.json.format(msgspec.json.encode(result)))
     print(f"Written: faults.json in {OUT}.")
-    return 1 if found.broken else 0
+    return 1 if result.broken else 0
 
 
 async def _trials(home: Path, peers: Path) -> list[Cell]:

@@ -35,8 +35,8 @@ class Trial(msgspec.Struct, frozen=True):
         return Limits() if self.timeout is None else Limits(seat_timeout=self.timeout)
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What a contestant returned or raised, as `bench.contestants.told` writes it."""
+class ContestantResult(msgspec.Struct, frozen=True):
+    """What a contestant returned or raised, as `bench.contestants.results` writes it."""
 
     status: str = ""
     voices: dict[str, str] = {}
@@ -73,53 +73,53 @@ class Cell(msgspec.Struct, frozen=True):
     seconds: float
     requests: int
     most_for_one_turn: int
-    told: Told | None
+    result: ContestantResult | None
 
 
 def cell(trial: Trial, contestant: str, returned: dict[str, Any] | None, prompts: Iterable[str]) -> Cell:
     """Judge what came back, and count what the faulty seat's model was asked."""
-    told = None if returned is None else msgspec.convert(returned, Told)
+    outcome = None if returned is None else msgspec.convert(returned, ContestantResult)
     seconds = trial.bound if returned is None else returned["end"] - returned["start"]
     turns = Counter(prompts)
     most = max(turns.values(), default=0)
-    return Cell(trial.name, contestant, ending(told), words(told), seconds, turns.total(), most, told)
+    return Cell(trial.name, contestant, ending(outcome), words(outcome), seconds, turns.total(), most, outcome)
 
 
-def ending(told: Told | None) -> Ending:
+def ending(outcome: ContestantResult | None) -> Ending:
     """How it ended for the faulty seat."""
-    if told is None:
+    if outcome is None:
         return Ending.NO_RETURN
-    if told.raised:
+    if outcome.raised:
         return Ending.RAISED
-    if FAULTY in told.voices:
+    if FAULTY in outcome.voices:
         return Ending.COUNTED
-    return Ending.LABELLED if told.failed.get(FAULTY) else Ending.UNNAMED
+    return Ending.LABELLED if outcome.failed.get(FAULTY) else Ending.UNNAMED
 
 
-def words(told: Told | None) -> str:
+def words(outcome: ContestantResult | None) -> str:
     """What the contestant itself says about it."""
-    if told is None:
+    if outcome is None:
         return ""
-    if told.raised:
-        named = "the seat is named" if _NAMED.search(told.raised) else "the seat is not named"
-        return f"{named}: {told.raised.splitlines()[0]}"
-    said = told.failed.get(FAULTY) or f"answer {told.voices.get(FAULTY, '')!r}"
-    return f"{told.status}: {said}" if told.status else said
+    if outcome.raised:
+        naming = "the seat is named" if _NAMED.search(outcome.raised) else "the seat is not named"
+        return f"{naming}: {outcome.raised.splitlines()[0]}"
+    answer = outcome.failed.get(FAULTY) or f"answer {outcome.voices.get(FAULTY, '')!r}"
+    return f"{outcome.status}: {answer}" if outcome.status else answer
 
 
 def objection(trial: Trial, cell: Cell) -> str:
     """Which part of our promise this cell breaks; nothing when it is kept."""
     limits = trial.limits
-    told = cell.told or Told()
+    outcome = cell.result or ContestantResult()
     kinds = {
         kind for expectation in EXPECTATIONS if expectation.behaviour == trial.behaviour for kind in expectation.kinds
     }
     if cell.ending is not Ending.LABELLED:
         return f"it ended as {cell.ending}"
-    if told.status != "degraded" or tuple(told.voices) != GOOD:
-        return f"it is {told.status} and counts {', '.join(told.voices)}"
-    if told.failed[FAULTY].partition(":")[0] not in kinds:
-        return f"the reason is wrong: {told.failed[FAULTY]}"
+    if outcome.status != "degraded" or tuple(outcome.voices) != GOOD:
+        return f"it is {outcome.status} and counts {', '.join(outcome.voices)}"
+    if outcome.failed[FAULTY].partition(":")[0] not in kinds:
+        return f"the reason is wrong: {outcome.failed[FAULTY]}"
     if cell.seconds > limits.seat_timeout + SLACK:
         return f"it took {cell.seconds:.0f} s with {limits.seat_timeout:g} s for a seat"
     if cell.most_for_one_turn > 1 + limits.retries:

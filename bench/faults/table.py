@@ -37,7 +37,7 @@ def _is_telling(cell: Cell) -> bool:
 
 def broken(cells: Sequence[Cell]) -> list[str]:
     """Where our own row breaks the promise."""
-    return [f"{trial.name}: {what}" for trial in FAULTS if (what := _objection(trial, cells))]
+    return [f"{trial.name}: {objection}" for trial in FAULTS if (objection := _objection(trial, cells))]
 
 
 def _row(trial: Trial, cells: Sequence[Cell]) -> list[str]:
@@ -54,10 +54,10 @@ def _short(words: str) -> str:
 
 
 def _objection(trial: Trial, cells: Sequence[Cell]) -> str:
-    ours = next(cell for cell in cells if (cell.trial, cell.contestant) == (trial.name, "ours"))
-    return objection(trial, ours)
+    own_cell = next(cell for cell in cells if (cell.trial, cell.contestant) == (trial.name, "ours"))
+    return objection(trial, own_cell)
 
 
 def _kept(trial: Trial, cells: Sequence[Cell]) -> str:
-    what = _objection(trial, cells)
-    return f"BROKEN: {what}" if what else "kept"
+    objection = _objection(trial, cells)
+    return f"BROKEN: {objection}" if objection else "kept"

@@ -47,13 +47,13 @@ async def hold(trial: Trial, home: Path, peers: Path) -> list[Cell]:
 async def _cell(trial: Trial, name: str, home: Path, peers: Path) -> Cell:
     async with FaultServer(text=ANSWER) as server:
         returned = await asyncio.to_thread(_returned, trial, name, server.url, home, peers)
-        asked = [seen for seen in server.seen if seen.behaviour == trial.behaviour]
-        return cell(trial, name, returned, [json.dumps(seen.body.get("messages")) for seen in asked])
+        requests = [request for request in server.seen if request.behaviour == trial.behaviour]
+        return cell(trial, name, returned, [json.dumps(request.body.get("messages")) for request in requests])
 
 
 def _returned(trial: Trial, name: str, base_url: str, home: Path, peers: Path) -> dict[str, Any] | None:
-    own: dict[str, Any] = {"home": str(home / trial.name)} if name == "ours" else {}
+    arguments: dict[str, Any] = {"home": str(home / trial.name)} if name == "ours" else {}
     python = None if name == "ours" else peers
     models = {seat: trial.behaviour if seat == FAULTY else seat for seat in SEATS}
-    with Worker(f"bench.contestants.{name}", python, base_url=base_url, **own) as worker:
+    with Worker(f"bench.contestants.{name}", python, base_url=base_url, **arguments) as worker:
         return worker.do_within(trial.bound, "faulty", models=models, timeout=trial.timeout)

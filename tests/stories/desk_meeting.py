@@ -31,8 +31,8 @@ class DeskMeeting:
         seats = tuple(Seat(name, (f"script:{script}",)) for name in self._script["seats"])
         limits = Limits(retries=0, seat_timeout=20, round_deadline=20)
         headless = agenda.pop("headless", True)
-        told = Agenda(question, seats, meeting=meeting, limits=limits, headless=headless, **agenda)
-        self.session = await desk.meetings.open(told)
+        full_agenda = Agenda(question, seats, meeting=meeting, limits=limits, headless=headless, **agenda)
+        self.session = await desk.meetings.open(full_agenda)
         await self.table()
 
     async def hold(self, meeting: str, question: str = "Why does login fail?", **agenda: Any) -> Decision:

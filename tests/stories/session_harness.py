@@ -223,9 +223,9 @@ def reconsider_reply(stand: str, *, error: str = "", position: str = "", text: s
     return f"{text}\n\n```json\n{block}\n```"
 
 
-def ratings_reply(**given: str) -> str:
+def ratings_reply(**answers: str) -> str:
     """Return a model's reply in the format `ratings`."""
-    inside = ", ".join(f'"{label}": "{word}"' for label, word in given.items())
+    inside = ", ".join(f'"{label}": "{word}"' for label, word in answers.items())
     return f'{{"ratings": {{{inside}}}}}'
 
 

@@ -44,12 +44,12 @@ def files_reply(files: dict[str, str], words: str = "Here it is.") -> str:
     return words + "\n\n" + "\n".join(f"### {path}\n```python\n{text}```\n" for path, text in files.items())
 
 
-def slug_writer(*texts: str, judge: str = "", **more: str) -> Turns:
+def slug_writer(*texts: str, judge: str = "", **options: str) -> Turns:
     """Return the turns of a seat that proposes these texts of slug.py, with replies for other rounds by their purpose.
 
     As a judge it prefers one candidate in both orders; the labels A and B are exchanged in the second order.
     """
-    rounds = [{"round": f"*-{purpose}*", "text": text} for purpose, text in more.items()]
+    rounds = [{"round": f"*-{purpose}*", "text": text} for purpose, text in options.items()]
     if judge:
         other = re.sub("candidate-([AB])", lambda found: f"candidate-{'BA'['AB'.index(found[1])]}", judge)
         rounds += [{"round": "*-judge-ab", "text": judge}, {"round": "*-judge-ba", "text": other}]

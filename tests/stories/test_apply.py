@@ -37,9 +37,9 @@ POSITION = '{"position": "Join the words with dashes", "confidence": 8}'
 DECIDES = {"round": "council/*", "text": f"Dashes.\n```json\n{POSITION}\n```"}
 
 
-def deciding_writer(text: str = SLUG, **more: str) -> list[dict[str, str]]:
+def deciding_writer(text: str = SLUG, **options: str) -> list[dict[str, str]]:
     """Return the turns of a seat that takes part in the decision and can write it."""
-    rounds = [{"round": f"apply/*-{purpose}", "text": words} for purpose, words in more.items()]
+    rounds = [{"round": f"apply/*-{purpose}", "text": words} for purpose, words in options.items()]
     plan = {"round": "apply/1-plan", "text": "1. Change slug.py."}
     return [DECIDES, *rounds, plan, {"round": "apply/2-write", "text": files_reply({"slug.py": text})}]
 
@@ -76,9 +76,9 @@ async def test_the_lead_seat_drafts_a_plan_and_then_writes_the_decided_change(be
     assert "Join the words with dashes" in prompt, "it reads the decision"
     assert STUB in prompt, "and the code"
     assert "1. Change slug.py." in prompt, "and its own plan"
-    told = git(code, "log", "-1", "--format=%B")
-    assert f"Roundtable-Decision: {(await bench.sessions.get(council.session)).charter.slug}\n" in told
-    assert "Produced-By: gpt" in told
+    message = git(code, "log", "-1", "--format=%B")
+    assert f"Roundtable-Decision: {(await bench.sessions.get(council.session)).charter.slug}\n" in message
+    assert "Produced-By: gpt" in message
 
 
 async def test_a_seat_that_resubmits_an_identical_fix_is_asked_again_with_its_plan(

@@ -52,9 +52,9 @@ async def test_a_gate_that_took_its_default_does_not_reject_the_draft(
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody approved it" in decision_sentence(decision)
     session = await bench.sessions.get(meeting.session)
-    told = render_meeting_tool_text(build_meeting_tool_status(session, (), None), session)
-    assert "Next step: decide later." in told
-    assert "The person chose" not in told, "nobody did"
+    text = render_meeting_tool_text(build_meeting_tool_status(session, (), None), session)
+    assert "Next step: decide later." in text
+    assert "The person chose" not in text, "nobody did"
     later = await bench.meetings.run(
         await bench.meetings.open_apply(meeting.session, Agenda("", headless=True, answers=YES))
     )
@@ -69,7 +69,7 @@ async def test_a_person_can_reject_the_whole_change(bench: Roundtable, code: Pat
 
 
 @pytest.mark.parametrize(
-    ("mistake", "why"),
+    ("mistake", "reason"),
     [
         ("", "does not say which hunks"),
         ("the first one", "does not say which hunks are approved"),
@@ -78,11 +78,11 @@ async def test_a_person_can_reject_the_whole_change(bench: Roundtable, code: Pat
     ],
 )
 async def test_an_invalid_answer_to_the_approval_gate_opens_it_again_with_the_reason(
-    bench: Roundtable, code: Path, mistake: str, why: str
+    bench: Roundtable, code: Path, mistake: str, reason: str
 ) -> None:
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
     decision = await hold_with_person(meeting, bench, approve=("some", mistake), approve_2=("all", ""))
-    assert why in (await bench.sessions.get(meeting.session)).gates["approve-2"].question
+    assert reason in (await bench.sessions.get(meeting.session)).gates["approve-2"].question
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == SLUG
 
@@ -98,8 +98,8 @@ async def test_a_hunk_rewritten_at_the_gate_may_not_contain_a_secret_even_if_esc
     async with await Roundtable.open(code, bench_places) as desk:
         meeting = DeskMeeting(desk, claude=slug_writer(SLUG))
         await hold_with_person(meeting, desk, approve=("some", spelt), approve_2=("all", ""))
-        asked = (await desk.sessions.get(meeting.session)).gates["approve-2"].question
-    assert "slug.py would contain what looks like a secret" in asked
+        question = (await desk.sessions.get(meeting.session)).gates["approve-2"].question
+    assert "slug.py would contain what looks like a secret" in question
     assert (code / "slug.py").read_text() == SLUG
 
 
@@ -110,12 +110,12 @@ async def test_without_checks_the_tests_of_a_change_are_rehearsed_with_the_perso
     folder = tmp_path / "new"
     folder.mkdir()
     reply = {"text": files_reply({"slug.py": SLUG, "test_slug.py": SLUG_TEST})}
-    wrong, right = (json.dumps({"edited": {"slug.py#1": text}}) for text in (BROKEN_SLUG, JOINED_SLUG))
+    broken, right = (json.dumps({"edited": {"slug.py#1": text}}) for text in (BROKEN_SLUG, JOINED_SLUG))
     async with await Roundtable.open(folder, bench_places) as desk:
         meeting = DeskMeeting(desk, claude=[reply])
         await meeting.open("build", TASK, headless=False, settings={"repairs": 0})
         decision, _ = await asyncio.gather(
-            meeting.hold("build"), answer_gates(meeting, desk, approve=("some", wrong), approve_2=("some", right))
+            meeting.hold("build"), answer_gates(meeting, desk, approve=("some", broken), approve_2=("some", right))
         )
         session = await desk.sessions.get(meeting.session)
     assert "The tests that the change adds fail." in session.gates["approve-2"].question

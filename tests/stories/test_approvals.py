@@ -35,12 +35,12 @@ async def test_a_change_with_two_approvals_and_passing_checks_is_written_when_th
     decision = await meeting.hold("build", TASK, answers=YES, settings={"approvals": 2})
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == SLUG
-    (asked,) = [
+    (question,) = [
         round
         for round in (await bench.sessions.get(meeting.session)).rounds.values()
         if round.name.endswith("-approval")
     ]
-    assert set(asked.opened.electorate) == {"gpt", "gemini"}, "no author approves its own work"
+    assert set(question.opened.electorate) == {"gpt", "gemini"}, "no author approves its own work"
 
 
 @pytest.mark.feature("S1.92")

@@ -46,8 +46,8 @@ async def test_a_judges_request_in_prose_goes_only_to_the_author_of_the_base(ben
     meeting, decision, session = await hold_refined_build(bench, SAID)
     assert decision.author == "claude"
     assert (code / "slug.py").read_text() == SAID
-    made = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
-    assert [directive.directive for directive in made.left] == [WISH]
+    merged = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
+    assert [directive.directive for directive in merged.left] == [WISH]
     assert [call.seat for call in meeting.voices.calls if "-refine" in call.call] == ["claude"]
     assert WISH in meeting.prompt("build/4-refine", "claude")
     assert "You may change only: slug.py." in meeting.prompt("build/4-refine", "claude")

@@ -79,9 +79,9 @@ async def test_the_passing_candidate_wins_and_is_committed_once_a_person_approve
     assert {check.argv[2] for candidate in last.candidates for check in candidate.checks if check.name == "tests"} == {
         "pytest"
     }
-    told = git(code, "log", "-1", "--format=%B")
-    assert "Produced-By: gpt" in told
-    assert f"Roundtable-Session: {meeting.session}" in told
+    message = git(code, "log", "-1", "--format=%B")
+    assert "Produced-By: gpt" in message
+    assert f"Roundtable-Session: {meeting.session}" in message
     assert git(code, "log", "-1", "--format=%h").strip()[:7] in decision_sentence(decision)
     assert git(code, "status", "--porcelain") == ""
 
@@ -158,12 +158,12 @@ async def test_a_headless_build_writes_nothing_and_its_draft_can_be_applied_late
 async def test_candidates_with_equal_results_are_judged_blind_and_merged_by_structure(
     bench: Roundtable, code: Path
 ) -> None:
-    more = '\n\ndef unslug(text):\n    return text.replace("-", " ")\n'
+    extra = '\n\ndef unslug(text):\n    return text.replace("-", " ")\n'
     ruling = merge_verdict(BLIND["claude"], f"add {BLIND['gpt']}'s unslug in slug.py.")
     meeting = DeskMeeting(
         bench,
         claude=slug_writer(SLUG),
-        gpt=slug_writer(JOINED_SLUG + more),
+        gpt=slug_writer(JOINED_SLUG + extra),
         gemini=slug_writer(BROKEN_SLUG, STUB, judge=ruling),
     )
     decision = await meeting.hold("build", TASK, answers=YES, seed=7)
@@ -172,8 +172,8 @@ async def test_candidates_with_equal_results_are_judged_blind_and_merged_by_stru
     assert text.startswith(SLUG)
     assert "def unslug(text):" in text
     session = await bench.sessions.get(meeting.session)
-    made = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
-    assert [(part.symbol, part.seat) for part in made.took] == [("unslug", "gpt")]
+    merged = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
+    assert [(part.symbol, part.seat) for part in merged.took] == [("unslug", "gpt")]
     assert "unslug of gpt" in decision_sentence(decision)
     ab, ba = (meeting.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
     assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
@@ -233,22 +233,24 @@ async def test_a_person_can_ask_the_table_about_a_hunk_and_then_reject_the_chang
 async def test_an_irreversible_deletion_requires_the_confirmation_phrase(bench: Roundtable, code: Path) -> None:
     write(code, {"notes.txt": "not in git\n"})
     reply = {"text": files_reply({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
-    for said, left in (("yes", True), ("", True), ("the phrase", False)):
+    for answer, is_kept in (("yes", True), ("", True), ("the phrase", False)):
         meeting = DeskMeeting(bench, claude=[reply])
 
-        async def confirmed(meeting: DeskMeeting = meeting, said: str = said) -> None:
+        async def confirmed(meeting: DeskMeeting = meeting, answer: str = answer) -> None:
             await answer_gates(meeting, bench, approve=("all", ""))
             session = await wait_for_gate(meeting, bench, "destroy")
             phrase = next(result.phrase for result in session.results.values() if isinstance(result, ChangePlanned))
             assert phrase
             assert phrase in session.gates["destroy"].question
-            await bench.gates.answer(meeting.session, "destroy", "confirm", phrase if said == "the phrase" else said)
+            await bench.gates.answer(
+                meeting.session, "destroy", "confirm", phrase if answer == "the phrase" else answer
+            )
 
         await meeting.open("build", TASK, headless=False)
         decision, _ = await asyncio.gather(meeting.hold("build"), confirmed())
-        assert (code / "notes.txt").exists() is left
-        assert ((code / "slug.py").read_text() == STUB) is left
-        assert (decision.outcome is Outcome.REACHED) is not left
+        assert (code / "notes.txt").exists() is is_kept
+        assert ((code / "slug.py").read_text() == STUB) is is_kept
+        assert (decision.outcome is Outcome.REACHED) is not is_kept
 
 
 async def test_a_change_that_fails_its_rehearsal_returns_to_its_author_and_needs_a_new_approval(
@@ -264,8 +266,8 @@ async def test_a_change_that_fails_its_rehearsal_returns_to_its_author_and_needs
         bench,
         claude=[mended, {"text": files_reply({"helper.py": helper, "slug.py": using, "test_tabs.py": TABS_TEST})}],
     )
-    left = json.dumps({"rejected": ["helper.py#1"]})
-    decision = await hold_with_person(meeting, bench, "Split slugify().", approve=("some", left), approve_2=("all", ""))
+    rest = json.dumps({"rejected": ["helper.py#1"]})
+    decision = await hold_with_person(meeting, bench, "Split slugify().", approve=("some", rest), approve_2=("all", ""))
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == JOINED_SLUG
     assert not (code / "helper.py").exists()
@@ -284,10 +286,10 @@ async def test_in_an_empty_folder_without_git_candidates_are_checked_by_their_ow
     await sandbox()
     folder = tmp_path / "new"
     folder.mkdir()
-    wrong = {"slug.py": BROKEN_SLUG, "test_slug.py": SLUG_TEST}
+    broken = {"slug.py": BROKEN_SLUG, "test_slug.py": SLUG_TEST}
     right = {"slug.py": SLUG, "test_slug.py": SLUG_TEST}
     async with await Roundtable.open(folder, bench_places) as desk:
-        meeting = DeskMeeting(desk, claude=[{"text": files_reply(wrong)}], gpt=[{"text": files_reply(right)}])
+        meeting = DeskMeeting(desk, claude=[{"text": files_reply(broken)}], gpt=[{"text": files_reply(right)}])
         decision = await meeting.hold("build", TASK, answers=YES, settings={"mends": 0})
     assert decision.author == "gpt"
     assert (folder / "slug.py").read_text() == SLUG
@@ -314,10 +316,10 @@ async def test_in_an_empty_folder_a_candidate_that_fails_its_own_test_script_is_
     await sandbox()
     folder = tmp_path / "new"
     folder.mkdir()
-    wrong, right = ([{"text": files_reply(converter_files(line))}] for line in ("c * 1.8", "c * 1.8 + 32"))
-    mended = [{**right[0], "round": "*-mend"}, *wrong]
+    broken, right = ([{"text": files_reply(converter_files(line))}] for line in ("c * 1.8", "c * 1.8 + 32"))
+    mended = [{**right[0], "round": "*-mend"}, *broken]
     async with await Roundtable.open(folder, bench_places) as desk:
-        decision = await DeskMeeting(desk, claude=wrong).hold("build", "Write convert.js", answers=YES)
+        decision = await DeskMeeting(desk, claude=broken).hold("build", "Write convert.js", answers=YES)
         assert decision_sentence(decision).startswith(
             "No candidate passed. claude: The check npm test failed with exit code 1"
         )
@@ -379,8 +381,8 @@ async def test_progress_of_running_checks_is_shown_live_and_not_stored(bench: Ro
     await asyncio.sleep(0)
     await meeting.hold("build")
     await asyncio.wait_for(listening, 10)
-    told = "".join(call.text for call in heard if call.round == "build/try")
-    lines = told.splitlines()
+    text = "".join(call.text for call in heard if call.round == "build/try")
+    lines = text.splitlines()
     assert lines.index("tests with claude: FAILED (failures=1)") < lines.index("tests failed with claude")
     assert all(line.startswith(("tests before: ", "tests with claude: ", "tests failed ")) for line in lines)
     assert feed.snapshot(meeting.session) == []

@@ -58,8 +58,8 @@ IN_ORDER = f"{TASK} And slugs(texts) has the slugs of sorted texts: slugs(['b', 
 
 def author_turns(**files: str) -> Turns:
     """Return the turns of a seat that proposes these modules."""
-    named = {f"{name}.py": text for name, text in files.items()}
-    return [{"round": "*-propose", "text": files_reply(named)}]
+    sources = {f"{name}.py": text for name, text in files.items()}
+    return [{"round": "*-propose", "text": files_reply(sources)}]
 
 
 async def test_the_person_chooses_between_passing_candidates_that_behave_differently(
@@ -69,10 +69,10 @@ async def test_the_person_chooses_between_passing_candidates_that_behave_differe
     decision = await hold_with_person(meeting, bench, WITH_EXAMPLE, which=("gpt", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt")
     assert (code / "slug.py").read_text() == NEVER_EMPTY
-    asked = (await bench.sessions.get(meeting.session)).gates["which"]
-    assert "slug.slugify(''): '' with claude's, '-' with gpt's." in asked.question
-    assert asked.options == ("claude", "gpt", "none of them")
-    assert asked.details["gpt"] == "slug.slugify('') is '-'"
+    question = (await bench.sessions.get(meeting.session)).gates["which"]
+    assert "slug.slugify(''): '' with claude's, '-' with gpt's." in question.question
+    assert question.options == ("claude", "gpt", "none of them")
+    assert question.details["gpt"] == "slug.slugify('') is '-'"
     assert "Running them does not tell" not in decision_sentence(decision)
     chose = "Nothing that was run says which of claude and gpt is right. The person chose what gpt's does."
     assert f"the 2 candidates behave in 2 ways. {chose}" in decision_sentence(decision)
@@ -143,11 +143,11 @@ async def test_the_person_chooses_when_only_one_candidates_test_shows_a_differen
     decision = await hold_with_person(meeting, bench, PILE, which=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude")
     assert (code / "slug.py").read_text() == OF_NONE_TOO
-    asked = (await bench.sessions.get(meeting.session)).gates["which"]
+    question = (await bench.sessions.get(meeting.session)).gates["which"]
     test = "claude: test_more.PileTest.test_of_none_there_is_none"
-    assert f" {test}: " in asked.question
-    assert {"passes with claude's", "fails with gpt's"} <= set(re.split(r": |, |\. ", asked.question))
-    assert (asked.details["claude"], asked.details["gpt"]) == (f"{test} passes", f"{test} fails")
+    assert f" {test}: " in question.question
+    assert {"passes with claude's", "fails with gpt's"} <= set(re.split(r": |, |\. ", question.question))
+    assert (question.details["claude"], question.details["gpt"]) == (f"{test} passes", f"{test} fails")
 
 
 async def test_a_test_that_only_its_author_passes_does_not_outweigh_two_agreeing_candidates(
@@ -188,11 +188,11 @@ def commit_passing_slug(code: Path) -> None:
 
 async def test_a_candidate_without_support_is_asked_for_a_test_of_its_own(bench: Roundtable, code: Path) -> None:
     commit_passing_slug(code)
-    alone = [
+    single = [
         *author_turns(slug=OR_NOTHING),
         {"round": "*-evidence", "text": files_reply({"test_more.py": LARGEST_TEST})},
     ]
-    meeting = DeskMeeting(bench, claude=alone, gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST))
+    meeting = DeskMeeting(bench, claude=single, gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST))
     decision = await meeting.hold("build", LARGEST, answers=YES)
     prompt = meeting.prompt("build/2-evidence", "claude")
     assert "No other candidate behaves like this one, and none of its own tests" in prompt
@@ -258,9 +258,9 @@ async def test_an_accidental_edit_is_reverted_so_that_only_the_missing_test_is_r
 
 async def test_a_reply_to_a_request_for_a_test_may_only_add_tests(bench: Roundtable, code: Path) -> None:
     commit_passing_slug(code)
-    more = {"conftest.py": "raise SystemExit\n", "tests/__init__.py": "", "test_more.py": LARGEST_TEST}
+    extra = {"conftest.py": "raise SystemExit\n", "tests/__init__.py": "", "test_more.py": LARGEST_TEST}
     meeting = DeskMeeting(
-        bench, claude=[*author_turns(slug=OR_NOTHING), {"round": "*-evidence", "text": files_reply(more)}]
+        bench, claude=[*author_turns(slug=OR_NOTHING), {"round": "*-evidence", "text": files_reply(extra)}]
     )
     assert (await meeting.hold("build", LARGEST, answers=YES)).outcome is Outcome.REACHED
     assert git(code, "show", "--name-only", "--format=").split() == ["slug.py", "test_more.py"]
@@ -270,11 +270,11 @@ async def test_a_candidate_that_fails_its_requested_test_does_not_pass(bench: Ro
     commit_passing_slug(code)
     task = "Add largest(items) to slug.py, which returns the largest of some items: [1, 3] is 3. Of none it is 0."
     zero = "\n    def test_none(self):\n        self.assertEqual(largest([]), 0)\n"
-    alone = [
+    single = [
         *author_turns(slug=OR_NOTHING),
         {"round": "*-evidence", "text": files_reply({"test_more.py": LARGEST_TEST + zero})},
     ]
-    meeting = DeskMeeting(bench, claude=alone, gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST))
+    meeting = DeskMeeting(bench, claude=single, gpt=author_turns(slug=SORTS, test_largest=LARGEST_TEST))
     decision = await meeting.hold("build", task, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
@@ -282,9 +282,9 @@ async def test_a_candidate_that_fails_its_requested_test_does_not_pass(bench: Ro
 
 async def test_a_seat_that_fixes_only_its_test_keeps_its_code(bench: Roundtable, code: Path) -> None:
     commit_passing_slug(code)
-    wrong = LARGEST_TEST.replace("2]), 3", "2]), 2")
+    broken = LARGEST_TEST.replace("2]), 3", "2]), 2")
     turns = [
-        *author_turns(slug=OR_NOTHING, test_more=wrong),
+        *author_turns(slug=OR_NOTHING, test_more=broken),
         {"round": "*-mend", "text": files_reply({"test_more.py": LARGEST_TEST})},
     ]
     meeting = DeskMeeting(bench, claude=turns)
@@ -382,9 +382,9 @@ async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_
     assert decision_sentence(decision).endswith("Nobody was there to take one all the same.")
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.sessions.get(meeting.session)).rounds
-    asked = {name: [move.seat for move in one.moves()] for name, one in rounds.items()}
+    asked_seats = {name: [move.seat for move in one.moves()] for name, one in rounds.items()}
     again = {"build/2-mend": ["gpt"], "build/2-anew": ["gpt"]}
-    assert asked == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
+    assert asked_seats == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
 
     decision = await hold_with_person(DeskMeeting(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
     assert decision_sentence(decision).endswith("The person took none of them.")
@@ -422,10 +422,12 @@ async def test_uncorroborated_candidates_are_shown_with_their_differences(bench:
     meeting = DeskMeeting(bench, **seats)
     decision = await hold_with_person(meeting, bench, LARGEST, doubt=("gpt", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "gpt"), decision_sentence(decision)
-    asked = (await bench.sessions.get(meeting.session)).gates["doubt"]
-    assert asked.options == ("claude", "gpt", "none of them")
-    assert "slug.largest([]): None with claude's, an error (IndexError) with gpt's." in asked.question, asked.question
-    assert asked.details["claude"].startswith("slug.largest([]) is None; ")
+    question = (await bench.sessions.get(meeting.session)).gates["doubt"]
+    assert question.options == ("claude", "gpt", "none of them")
+    assert "slug.largest([]): None with claude's, an error (IndexError) with gpt's." in question.question, (
+        question.question
+    )
+    assert question.details["claude"].startswith("slug.largest([]) is None; ")
 
 
 @pytest.mark.parametrize(("mended", "outcome"), [(SLUG, Outcome.DEADLOCK), (OR_NOTHING, Outcome.REACHED)])
@@ -613,19 +615,19 @@ FIRST = """def slugify(text):
 
 
 @pytest.mark.parametrize(
-    ("more", "outcome"), [("", Outcome.DEADLOCK), (" Other texts raise an error.", Outcome.REACHED)]
+    ("extra", "outcome"), [("", Outcome.DEADLOCK), (" Other texts raise an error.", Outcome.REACHED)]
 )
 async def test_an_error_in_a_call_that_worked_before_is_a_regression_unless_the_task_asks_for_errors(
-    more: str, outcome: Outcome, bench: Roundtable, code: Path
+    extra: str, outcome: Outcome, bench: Roundtable, code: Path
 ) -> None:
     (code / "slug.py").write_text('def slugify(text):\n    return text.strip().replace(" ", "-")\n')
     git(code, "commit", "-qam", "A slug in big letters")
     decision = await DeskMeeting(bench, claude=slug_writer(FIRST, FIRST)).hold(
-        "build", WITH_EXAMPLE + more, answers=YES
+        "build", WITH_EXAMPLE + extra, answers=YES
     )
     assert decision.outcome is outcome, decision_sentence(decision)
-    told = "what worked before: slug.slugify('') returned '' before, but raises IndexError now."
-    assert (told in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
+    text = "what worked before: slug.slugify('') returned '' before, but raises IndexError now."
+    assert (text in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
 
 
 async def test_a_call_that_returned_none_before_cannot_regress(bench: Roundtable, code: Path) -> None:
@@ -699,10 +701,10 @@ async def test_a_new_test_that_cannot_run_is_left_out_if_the_examples_of_the_tas
 async def test_a_test_that_no_candidate_passes_is_left_out_if_other_tests_verify_the_code(
     bench: Roundtable, code: Path
 ) -> None:
-    wrong = SLUG_TEST.replace("hello-world", "hello_world")
+    broken = SLUG_TEST.replace("hello-world", "hello_world")
     meeting = DeskMeeting(
         bench,
-        claude=author_turns(slug=SLUG, test_more=wrong),
+        claude=author_turns(slug=SLUG, test_more=broken),
         gpt=author_turns(
             slug=STUB, test_other=SLUG_TEST.replace("Hello World", "Good Day").replace("hello-w", "good-day-w")
         ),
@@ -712,7 +714,7 @@ async def test_a_test_that_no_candidate_passes_is_left_out_if_other_tests_verify
     right = SLUG_TEST.replace("Hello World", "Good Day").replace("hello-world", "good-day")
     meeting = DeskMeeting(
         bench,
-        claude=author_turns(slug=LOWERED_LAST, test_more=wrong),
+        claude=author_turns(slug=LOWERED_LAST, test_more=broken),
         gpt=author_turns(slug=JOINED_SLUG, test_other=right),
     )
     decision = await meeting.hold("build", TASK, answers=YES)

@@ -94,7 +94,7 @@ async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop:
 
 
 @pytest.mark.parametrize(
-    ("said", "body", "test"),
+    ("answer", "body", "test"),
     [
         ("part(1, 3) is 1/3", "a / b", "self.assertAlmostEqual(part(1, 3), 0.3333333333)"),
         ("part(0.3, 0.1) must be 3.0", "a / b", "self.assertAlmostEqual(part(0.3, 0.1), 3)"),
@@ -106,12 +106,12 @@ async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop:
     ],
 )
 async def test_an_inexact_example_in_the_task_does_not_reject_a_correct_change(
-    shop: CheckedProject, said: str, body: str, test: str
+    shop: CheckedProject, answer: str, body: str, test: str
 ) -> None:
     shop.holds({})
     code = f"{STUB}\n\ndef part(a, b):\n    return {body}\n"
     own = GOOD_TEST.replace("double\n", "part\n").replace("self.assertEqual(double(2), 4)", test)
-    decision = await shop.built({"calc.py": code, "test_more.py": own}, f"Add part(a, b) to calc.py. {said}.")
+    decision = await shop.built({"calc.py": code, "test_more.py": own}, f"Add part(a, b) to calc.py. {answer}.")
     assert decision.next_step == "applied", decision_sentence(decision)
 
 
@@ -125,14 +125,14 @@ async def test_an_example_in_the_task_may_name_the_module(shop: CheckedProject) 
 
 
 @pytest.mark.parametrize(
-    "said", ["With c = Calc(2), c.double() must be 4", "Calc.double() returns 0, if nothing is there"]
+    "answer", ["With c = Calc(2), c.double() must be 4", "Calc.double() returns 0, if nothing is there"]
 )
-async def test_an_example_that_cannot_run_by_itself_does_not_reject_a_change(shop: CheckedProject, said: str) -> None:
+async def test_an_example_that_cannot_run_by_itself_does_not_reject_a_change(shop: CheckedProject, answer: str) -> None:
     shop.holds({})
     calc = "class Calc:\n    def __init__(self, n=0):\n        self.n = n\n\n"
     calc += "    def double(self):\n        return 2 * self.n\n"
     test = GOOD_TEST.replace("import double", "import Calc").replace("double(2)", "Calc(2).double()")
-    task = f"Add a class Calc to calc.py. {said}."
+    task = f"Add a class Calc to calc.py. {answer}."
     decision = await shop.built({"calc.py": f"{STUB}\n\n{calc}", "test_more.py": test}, task)
     assert decision.next_step == "applied", decision_sentence(decision)
 
@@ -157,9 +157,9 @@ async def test_reverting_an_accidental_deletion_keeps_the_part_that_fixes_a_chec
     decision = await shop.built({"calc.py": f"{HEAD}\n{RIGHT}"}, TO_PASS)
     assert decision.next_step == "applied", decision_sentence(decision)
     assert "checks broke: LIMIT in calc.py." in decision_sentence(decision)
-    written = (shop.code / "calc.py").read_text()
-    assert RIGHT in written
-    assert "LIMIT = 3" in written
+    written_text = (shop.code / "calc.py").read_text()
+    assert RIGHT in written_text
+    assert "LIMIT = 3" in written_text
 
 
 async def test_a_change_that_fixes_one_check_and_breaks_another_is_not_partly_reverted(shop: CheckedProject) -> None:
@@ -224,8 +224,8 @@ async def test_a_program_that_is_its_own_check_may_be_changed_if_the_task_is_abo
     ).next_step == "applied"
 
 
-def package(test: str, **more: object) -> str:
-    return json.dumps({"name": "shop", "scripts": {"test": test}, **more}, indent=2) + "\n"
+def package(test: str, **options: object) -> str:
+    return json.dumps({"name": "shop", "scripts": {"test": test}, **options}, indent=2) + "\n"
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
@@ -235,8 +235,8 @@ async def test_npm_checks_run_the_original_scripts(shop: CheckedProject) -> None
     assert decision.outcome is Outcome.DEADLOCK
     assert [plan.tests for plan in shop.plans] == [("the scripts of package.json",)]
     assert shop.unchanged()
-    more = {"calc.py": RIGHT, "package.json": package("exit 0", license="MIT")}
-    decision = await shop.built(more)
+    extra = {"calc.py": RIGHT, "package.json": package("exit 0", license="MIT")}
+    decision = await shop.built(extra)
     assert decision.next_step == "applied"
     assert (shop.code / "package.json").read_text() == package("sh check.sh", license="MIT")
     assert shop.plans[-1].tests == ()

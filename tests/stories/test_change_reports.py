@@ -49,8 +49,8 @@ async def test_the_decision_says_that_uncommitted_tests_were_not_run_on_the_comm
     async with await Roundtable.open(code, bench_places) as desk:
         decision = await DeskMeeting(desk, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
-    said = "These tests are not committed, so they did not run on the files of the commit: test_slug.py."
-    assert said in notice_sentences(decision)
+    text = "These tests are not committed, so they did not run on the files of the commit: test_slug.py."
+    assert text in notice_sentences(decision)
     assert ("The check tests passed without running a single test." in notice_sentences(decision)) is listed
     assert "tests=" not in git(code, "log", "-1", "--format=%B")
     assert "on the merged tree" not in decision_sentence(decision)
@@ -63,8 +63,10 @@ async def test_accepting_only_hunks_that_leave_checks_failing_asks_the_person_ag
     part = ("some", json.dumps({"rejected": ["slug.py#1"]}))
     meeting = DeskMeeting(bench, claude=two_file_turns())
     decision = await hold_with_person(meeting, bench, approve=part, approve_2=part)
-    asked = (await bench.sessions.get(meeting.session)).gates["approve-2"].question
-    assert "tests fails with the hunks you selected, as before the change, and passes with the whole change." in asked
+    question = (await bench.sessions.get(meeting.session)).gates["approve-2"].question
+    assert (
+        "tests fails with the hunks you selected, as before the change, and passes with the whole change." in question
+    )
     assert ((code / "slug.py").read_text(), (code / "README.md").read_text()) == (STUB, README)
     assert decision.position == f"{TASK}: claude changes README.md"
     how = decision_sentence(decision)

@@ -74,9 +74,9 @@ async def test_a_change_to_existing_tests_is_reported_and_not_written_on_advance
 async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(bench: Roundtable, code: Path) -> None:
     meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await hold_with_person(meeting, bench, approve_tests=("all", ""))
-    asked = (await bench.sessions.get(meeting.session)).gates["approve-tests"].question
-    assert "It changes existing tests: SlugTest.test_words_are_joined of test_slug.py." in asked
-    assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in asked
+    question = (await bench.sessions.get(meeting.session)).gates["approve-tests"].question
+    assert "It changes existing tests: SlugTest.test_words_are_joined of test_slug.py." in question
+    assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in question
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 

@@ -37,9 +37,9 @@ def claim(text: str, proof: str, language: str = "python") -> dict[str, str]:
     return {"claim": text, "proof": proof, "language": language}
 
 
-def objecting(score: int = 9, **more: Any) -> dict[str, str]:
+def objecting(score: int = 9, **options: Any) -> dict[str, str]:
     """Return the turns of a knight that sees a blocking issue."""
-    return knight_turn(score, pending_issues=[{"text": OBJECTION, "blocking": True}], **more)
+    return knight_turn(score, pending_issues=[{"text": OBJECTION, "blocking": True}], **options)
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ async def test_repeating_a_refuted_objection_does_not_restore_it(desk: Roundtabl
     )
     assert (await meeting.hold("knights", **NAMED)).outcome is Outcome.REACHED
     for seat in ("claude", "gpt"):
-        shown = meeting.prompt("knights/2-respond", seat)
+        prompt = meeting.prompt("knights/2-respond", seat)
         assert (
-            f"Claimed: {OBJECTION}\nRunning it showed that this is not so (exit code 1).\n```\n{FORGETS}\n```" in shown
+            f"Claimed: {OBJECTION}\nRunning it showed that this is not so (exit code 1).\n```\n{FORGETS}\n```" in prompt
         )
 
 
@@ -131,7 +131,7 @@ async def test_in_a_debate_a_seat_can_attach_a_proof_to_its_reply(desk: Roundtab
 async def test_a_root_cause_refuted_by_running_a_proof_is_dropped_from_the_diagnoses(desk: Roundtable) -> None:
     await sandbox()
 
-    def doctor(key: str, **more: Any) -> dict[str, str]:
+    def doctor(key: str, **options: Any) -> dict[str, str]:
         block: dict[str, Any] = {
             "suspects": ["x"],
             "confidence_score": 9,
@@ -139,7 +139,7 @@ async def test_a_root_cause_refuted_by_running_a_proof_is_dropped_from_the_diagn
             "evidence": [],
             "file_requests": [],
         }
-        return {"text": f"I see.\n```json\n{json.dumps({**block, **more})}\n```"}
+        return {"text": f"I see.\n```json\n{json.dumps({**block, **options})}\n```"}
 
     lost = doctor("lost-keys", claims=[claim("lost keys", FORGETS)])
     meeting = DeskMeeting(
@@ -155,14 +155,14 @@ async def test_a_root_cause_refuted_by_running_a_proof_is_dropped_from_the_diagn
 async def test_in_a_council_a_confirmed_proof_is_a_valid_reason_to_switch(desk: Roundtable) -> None:
     await sandbox()
 
-    def stand(proposal: str, **more: Any) -> dict[str, str]:
+    def stand(proposal: str, **options: Any) -> dict[str, str]:
         block: dict[str, Any] = {
             "stand": proposal,
             "position": "",
             "error": "",
             "evidence": [],
             "confidence": 8,
-            **more,
+            **options,
         }
         return {"round": "*reconsider", "text": f"So.\n```json\n{json.dumps(block)}\n```"}
 
@@ -206,10 +206,10 @@ async def test_proofs_run_only_in_supported_languages_and_a_crash_refutes_nothin
         desk, claude=[knight_turn(8, claims=claims), knight_turn(9)], gpt=[knight_turn(8), knight_turn(9)]
     )
     await meeting.hold("knights", **NAMED)
-    ran = (await proven(desk, meeting, "knights/1-speak")).proofs
-    assert [result.held for result in ran] == [None, None, None]
-    assert ran[0].why == "Programs in bash are not supported; supported: python, javascript."
-    assert ran[1].why == "It ended with exit code 2, which neither proves nor refutes the claim."
+    proofs = (await proven(desk, meeting, "knights/1-speak")).proofs
+    assert [result.held for result in proofs] == [None, None, None]
+    assert proofs[0].why == "Programs in bash are not supported; supported: python, javascript."
+    assert proofs[1].why == "It ended with exit code 2, which neither proves nor refutes the claim."
 
 
 async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: Roundtable) -> None:
@@ -265,12 +265,12 @@ def test_the_proof_of_a_missing_seat_settles_nothing() -> None:
 
 def test_proofs_never_change_a_seats_score() -> None:
     move = Move("knights/1", "claude", "", Verdict(Stance.OPPOSE, score=0.4, issues=(Issue("It leaks"),)))
-    left = (
+    rest = (
         apply_proofs_to_round(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),))
         .moves[0]
         .verdict
     )
-    assert (left.stance, left.score, left.issues) == (Stance.OPPOSE, 0.4, ())
+    assert (rest.stance, rest.score, rest.issues) == (Stance.OPPOSE, 0.4, ())
 
 
 def test_a_claim_settles_a_point_only_by_its_id_or_its_exact_text() -> None:

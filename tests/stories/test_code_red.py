@@ -27,16 +27,16 @@ def triage_reply(*files: str, text: str = "Looks like the session.") -> str:
     return fenced(text, {"suspects": ["the session store"], "file_requests": list(files), "checks": []})
 
 
-def diagnosis_reply(key: str, sure: float, text: str = "I followed the token.", **more: Any) -> str:
+def diagnosis_reply(key: str, sure: float, text: str = "I followed the token.", **options: Any) -> str:
     """Return a doctor's reply in the format `diagnosis-json`."""
     block: dict[str, Any] = {"confidence_score": sure, "root_cause_key": key, "evidence": [], "rules_out": []}
-    return fenced(text, {**block, "confirms": [], "file_requests": [], "next_test": "", **more})
+    return fenced(text, {**block, "confirms": [], "file_requests": [], "next_test": "", **options})
 
 
 def doctor_turns(*diagnoses: str, first: str = "") -> dict[str, Any]:
     """Return the turns of a doctor: triage, then its diagnoses; the last one repeats."""
-    said = [{"round": f"code-red/{number}-*", "text": text} for number, text in enumerate(diagnoses[:-1], start=2)]
-    turns = [{"round": "*1-triage", "text": first or triage_reply()}, *said, {"round": "*", "text": diagnoses[-1]}]
+    replies = [{"round": f"code-red/{number}-*", "text": text} for number, text in enumerate(diagnoses[:-1], start=2)]
+    turns = [{"round": "*1-triage", "text": first or triage_reply()}, *replies, {"round": "*", "text": diagnoses[-1]}]
     return {"turns": turns}
 
 
@@ -109,8 +109,8 @@ async def test_code_red_holds_triage_then_blind_diagnoses_then_convergence() -> 
 async def test_two_confident_doctors_with_one_root_cause_converge_and_an_invalid_key_never_matches(
     claude: tuple[str, float], gpt: tuple[str, float], gemini: tuple[str, float], winner: str
 ) -> None:
-    named = {"claude": claude, "gpt": gpt, "gemini": gemini}
-    harness = create_harness(**{seat: doctor_turns(diagnosis_reply(*fact)) for seat, fact in named.items()})
+    files = {"claude": claude, "gpt": gpt, "gemini": gemini}
+    harness = create_harness(**{seat: doctor_turns(diagnosis_reply(*fact)) for seat, fact in files.items()})
     decision = await hold_meeting(harness)
     assert decision.winner == winner
     assert decision.outcome is (Outcome.REACHED if winner else Outcome.DEADLOCK)
@@ -219,8 +219,8 @@ async def test_seats_in_code_red_are_called_doctors() -> None:
 def test_code_red_on_the_command_line_turns_symptoms_into_a_diagnosis(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     seats = cli.script(claude=doctor_turns(FULL), gpt=doctor_turns(diagnosis_reply(STALE, 8)))
-    told = cli.run("code-red", "login crashes on submit", *seats, "--headless", "--json")
-    facts = [json.loads(line) for line in told.stdout.splitlines()]
+    result = cli.run("code-red", "login crashes on submit", *seats, "--headless", "--json")
+    facts = [json.loads(line) for line in result.stdout.splitlines()]
     decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
     assert decision["winner"] == STALE
     assert next(fact["option"] for fact in facts if fact["kind"] == "gate.answered") == "report"

@@ -118,13 +118,13 @@ async def test_resume_repeats_only_the_calls_that_were_in_flight(scene: str) -> 
     for lifetime in range(facts):
         harness, _, on_record = await _killed_after(scene, lifetime)
         records = (await harness.records())[:on_record]
-        asked = {
+        asked_seats = {
             f"{record.event.round}/{record.event.seat}" for record in records if isinstance(record.event, TurnAsked)
         }
-        in_flight = asked - _settled(records)
+        in_flight = asked_seats - _settled(records)
         for turn, times in harness.voices.turns().items():
             assert times <= whole.voices.turns()[turn], turn
-            assert turn in in_flight or turn not in asked
+            assert turn in in_flight or turn not in asked_seats
 
 
 async def test_resume_never_repeats_a_completed_effect() -> None:

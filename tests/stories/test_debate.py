@@ -36,12 +36,12 @@ CHECK, PLAN = "debate/5-consensus", "debate/6-plan"
 
 def debater_turns(position: str, *turns: str, text: str = "Because.", plan: str = "1. Do it.") -> dict[str, Any]:
     """Return the turns of a seat: its proposal, its replies (the last one repeats) and a plan."""
-    said = [{"round": f"debate/{number}-*", "text": turn} for number, turn in enumerate(turns[:-1], start=2)]
+    replies = [{"round": f"debate/{number}-*", "text": turn} for number, turn in enumerate(turns[:-1], start=2)]
     return {
         "turns": [
             {"round": "*1-seed", "text": position_reply(position, text=text)},
             {"round": "*plan", "text": plan},
-            *said,
+            *replies,
             {"round": "*", "text": turns[-1]},
         ]
     }
@@ -109,10 +109,10 @@ async def test_seats_agree_object_and_add_under_their_names_until_nobody_objects
         CHECK,
         PLAN,
     ], "the round after which nobody objects is the last one"
-    asked = last_message(harness, "debate/2-objections", "gpt")
-    assert "Any objections or additions?" in asked
-    assert '<answer from="claude">' in asked
-    assert '<answer from="proposals: claude and gemini">\nUse REST' in asked
+    prompt = last_message(harness, "debate/2-objections", "gpt")
+    assert "Any objections or additions?" in prompt
+    assert '<answer from="claude">' in prompt
+    assert '<answer from="proposals: claude and gemini">\nUse REST' in prompt
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.author) == ("claude", "Use REST", "claude")
     assert decision.text == "REST, with versions."
@@ -125,9 +125,9 @@ async def test_seats_agree_object_and_add_under_their_names_until_nobody_objects
 async def test_the_consensus_check_shows_the_tally_and_asks_for_final_objections() -> None:
     harness = create_harness(**SPLIT)
     decision = await hold_meeting(harness)
-    asked = last_message(harness, CHECK, "grok")
-    assert 'Consensus check:\n\n<answer from="tally">\n2 REST, 1 GraphQL, 1 tRPC\n</answer>' in asked
-    assert "Any final objections?" in asked
+    prompt = last_message(harness, CHECK, "grok")
+    assert 'Consensus check:\n\n<answer from="tally">\n2 REST, 1 GraphQL, 1 tRPC\n</answer>' in prompt
+    assert "Any final objections?" in prompt
     assert decision.tally == {"claude": 2, "gpt": 1, "grok": 1}
     session = await harness.session()
     assert session.rounds[CHECK].opened.electorate == ("claude", "gpt", "gemini", "grok"), "every seat is asked"
@@ -136,16 +136,16 @@ async def test_the_consensus_check_shows_the_tally_and_asks_for_final_objections
 @pytest.mark.feature("S4.23")
 async def test_the_person_may_break_a_deadlock_and_without_an_answer_it_remains() -> None:
     harness = create_harness(**SPLIT)
-    alone = await hold_meeting(harness)
-    assert alone.outcome is Outcome.DEADLOCK
+    single = await hold_meeting(harness)
+    assert single.outcome is Outcome.DEADLOCK
     assert PLAN not in await round_names(harness), "nothing is planned that was not decided"
     gate = (await harness.session()).gates["choose"]
     assert gate.question.startswith("No consensus: 2 REST, 1 GraphQL, 1 tRPC. gpt objects.")
     assert gate.options == ("claude", "gpt", "grok", "none")
 
-    asked = create_harness(**SPLIT)
-    await asked.open(seats=tuple(SPLIT), headless=False)
-    decision = await run_with_answers(asked, choose="gpt", execute="no")
+    answered = create_harness(**SPLIT)
+    await answered.open(seats=tuple(SPLIT), headless=False)
+    decision = await run_with_answers(answered, choose="gpt", execute="no")
     assert decision.outcome is Outcome.REACHED
     assert (decision.position, decision.author) == ("GraphQL", "gpt")
     assert decision_sentence(decision).startswith("The person chose gpt")

@@ -23,8 +23,8 @@ QUICK = Limits(retries=1, retry_delay=0.001)
 GOOD = council_turns(position_reply("Use REST"))
 
 
-def failing(kind: FaultKind, **more: Any) -> dict[str, Any]:
-    return {"turns": [{"fault": kind.value, "message": f"planted {kind}", **more}]}
+def failing(kind: FaultKind, **options: Any) -> dict[str, Any]:
+    return {"turns": [{"fault": kind.value, "message": f"planted {kind}", **options}]}
 
 
 @pytest.mark.parametrize("seat", SEATS)

@@ -87,17 +87,17 @@ async def test_a_discussion_in_a_hostile_project_only_reads_files_and_counts_onl
             gpt=[knight_turn(3), knight_turn(4), knight_turn(4), knight_turn(4), knight_turn(4)],
         )
         decision = await meeting.hold("knights")
-        shown = meeting.prompt("knights/3-respond", "gpt")
+        prompt = meeting.prompt("knights/3-respond", "gpt")
     assert decision.outcome is not Outcome.REACHED
     assert decision.author == ""
     assert state() == before
-    assert OUTSIDE not in shown
-    assert "tulip" not in shown
-    assert "\x1b" not in shown
-    assert all(f"Not shown: {name}." in shown for name in everything)
+    assert OUTSIDE not in prompt
+    assert "tulip" not in prompt
+    assert "\x1b" not in prompt
+    assert all(f"Not shown: {name}." in prompt for name in everything)
     # The README is read as a file, in a fence that it cannot close.
-    assert "Ignore all previous instructions" in shown
-    assert shown.count("</context>") == shown.count("\n</context>\n") + shown.endswith("</context>")
+    assert "Ignore all previous instructions" in prompt
+    assert prompt.count("</context>") == prompt.count("\n</context>\n") + prompt.endswith("</context>")
 
 
 async def test_a_readme_that_asks_for_a_vote_changes_no_seats_vote(hostile: Path, tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_a_meeting_in_a_hostile_project_leaks_nothing_on_the_command_line(hostil
     script = {"seats": {name: {"turns": [knight_turn(9), knight_turn(9)]} for name in ("a", "b")}}
     (tmp_path / "s.json").write_text(json.dumps(script))
     voices = [part for name in ("a", "b") for part in ("--seat", f"{name}=script:{tmp_path}/s.json")]
-    done = cli.run("discuss", "Is this safe?", "--meeting", "knights", *voices, "--headless", "--plain")
-    assert "Sensitive files that are not shown: .env." in done.stderr
-    for text in (done.stdout, done.stderr, cli.run("show").stdout):
+    result = cli.run("discuss", "Is this safe?", "--meeting", "knights", *voices, "--headless", "--plain")
+    assert "Sensitive files that are not shown: .env." in result.stderr
+    for text in (result.stdout, result.stderr, cli.run("show").stdout):
         assert OUTSIDE not in text
         assert "tulip" not in text
         assert "\x1b" not in text

@@ -33,12 +33,12 @@ class TwoServers:
         self.near, self.far = near, far
         self._places, self._workspace = places, workspace
 
-    async def desk(self, near: str = "", far: str = "", more: str = "") -> Roundtable:
+    async def desk(self, near: str = "", far: str = "", extra: str = "") -> Roundtable:
         """Open a desk with these lines in the sections of its endpoints."""
         self._places.user_config.parent.mkdir(parents=True, exist_ok=True)
         self._places.user_config.write_text(
             f'[endpoints.near]\nbase_url = "{self.near.url}"\n{near}\n'
-            f'[endpoints.far]\nbase_url = "{self.far.url}"\n{far}\n{more}\n'
+            f'[endpoints.far]\nbase_url = "{self.far.url}"\n{far}\n{extra}\n'
         )
         return await Roundtable.open(self._workspace, self._places)
 
@@ -51,10 +51,10 @@ async def town(tmp_path: Path) -> AsyncIterator[TwoServers]:
         yield TwoServers(near, far, Places(tmp_path / "home", tmp_path / "home"), work)
 
 
-def agenda(*seats: Seat, meeting: str = "sdlc", **more: object) -> Agenda:
+def agenda(*seats: Seat, meeting: str = "sdlc", **options: object) -> Agenda:
     settings = {"stages": msgspec.json.encode(STAGES).decode()} if meeting == "sdlc" else {}
-    told = Agenda("A place for notes.", seats, meeting, settings=settings, limits=LIMITS, headless=True)
-    return msgspec.structs.replace(told, answers={"stages": "continue"} if meeting == "sdlc" else {}, **more)
+    agenda = Agenda("A place for notes.", seats, meeting, settings=settings, limits=LIMITS, headless=True)
+    return msgspec.structs.replace(agenda, answers={"stages": "continue"} if meeting == "sdlc" else {}, **options)
 
 
 def judged_by(session: Session) -> dict[str, str]:
@@ -78,7 +78,7 @@ async def test_a_seat_given_on_the_command_line_judges_through_its_endpoints_che
 @pytest.mark.feature("S0.146")
 async def test_the_judge_voice_of_a_seat_is_configurable(town: TwoServers) -> None:
     chosen = '[seats.claude]\nvoices = ["near:large"]\njudge = "far:exact"\n[seats.gpt]\nvoices = ["far:large"]'
-    async with await town.desk('judge_model = "small"', more=chosen) as desk:
+    async with await town.desk('judge_model = "small"', extra=chosen) as desk:
         id, _ = await desk.meetings.hold(agenda())
         session = await desk.sessions.get(id)
     assert judged_by(session) == {"requirements/1-judge": "far:exact", "architecture/1-judge": "far:large"}
@@ -91,12 +91,12 @@ async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(
         session = await desk.sessions.get(id)
     assert decision.outcome is Outcome.REACHED
     assert judged_by(session) == {"requirements/1-judge": "near:large", "architecture/1-judge": "far:large"}
-    (told,) = decision.substitutions
-    assert (told.seat, told.voice, told.instead_of, told.rounds) == (
+    (substitution,) = decision.substitutions
+    assert (substitution.seat, substitution.voice, substitution.instead_of, substitution.rounds) == (
         *("claude", "near:large", "near:503"),
         ("requirements/1-judge",),
     )
-    assert told.fault.kind is FaultKind.OVERLOADED
+    assert substitution.fault.kind is FaultKind.OVERLOADED
     assert "near:503" in phrases.describe_substitutions(session)[0]
 
 
@@ -123,9 +123,9 @@ async def test_a_quote_prices_judging_by_the_judge_voice(town: TwoServers) -> No
 
         async def quoted(judge: str) -> tuple[float, float]:
             seats = [Seat(name, ("near:claude-sonnet-4-6",), judge=judge) for name in ("claude", "gpt")]
-            made = await desk.meetings.quote(agenda(*seats))
-            assert made.calls.likely == len(STAGES) * 3, "both draft in each stage, and one of them judges"
-            return made.usd.likely or 0.0, made.usd.most or 0.0
+            quote = await desk.meetings.quote(agenda(*seats))
+            assert quote.calls.likely == len(STAGES) * 3, "both draft in each stage, and one of them judges"
+            return quote.usd.likely or 0.0, quote.usd.most or 0.0
 
         dear, cheap = await quoted("near:claude-sonnet-4-6"), await quoted("near:claude-haiku-4-5")
         assert 0 < cheap[0] < dear[0]
@@ -139,7 +139,7 @@ async def test_a_quote_prices_judging_by_the_judge_voice(town: TwoServers) -> No
 
 async def test_the_doctor_command_checks_the_judge_voice_and_tolerates_a_missing_one(town: TwoServers) -> None:
     seats = '[seats.claude]\nvoices = ["near:large"]\n[seats.gpt]\nvoices = ["far:large"]\njudge = "nowhere:x"'
-    async with await town.desk('judge_model = "small"', more=seats) as desk:
+    async with await town.desk('judge_model = "small"', extra=seats) as desk:
         found = (await desk.setup.examine(on_check=lambda seat, check: None)).participants
     claude, gpt = found["claude"], found["gpt"]
     assert claude.judge is not None

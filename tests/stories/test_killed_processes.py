@@ -132,7 +132,7 @@ def test_a_killed_process_resumes_although_files_and_config_were_edited(
     assert code == 0
     moves = Counter((fact["round"], fact["seat"]) for fact in after if fact["kind"] == "move.made")
     assert set(moves.values()) == {1}, "no recorded call was made twice"
-    asked = Counter((fact["round"], fact["seat"]) for fact in after if fact["kind"] == "turn.asked")
+    asked_seats = Counter((fact["round"], fact["seat"]) for fact in after if fact["kind"] == "turn.asked")
     settled = {(fact["round"], fact["seat"]) for fact in before if fact["kind"] == "move.made"}
-    assert all(asked[turn] == 1 for turn in settled)
-    assert sum(times - 1 for times in asked.values()) <= 3, "at most the calls in flight are repeated"
+    assert all(asked_seats[turn] == 1 for turn in settled)
+    assert sum(times - 1 for times in asked_seats.values()) <= 3, "at most the calls in flight are repeated"

@@ -21,9 +21,9 @@ from tests.stories.kill_and_resume import kill_meeting_after_every_fact, last_me
 from tests.stories.session_harness import SESSION, SessionHarness
 
 
-def knight_reply(score: float, *issues: str | dict[str, Any], text: str = "Because.", **more: Any) -> str:
+def knight_reply(score: float, *issues: str | dict[str, Any], text: str = "Because.", **options: Any) -> str:
     """Return a knight's reply in the format `score-json`."""
-    block = {"consensus_score": score, "agrees_with": [], "pending_issues": list(issues), **more}
+    block = {"consensus_score": score, "agrees_with": [], "pending_issues": list(issues), **options}
     return f"{text}\n\n```json\n{json.dumps(block)}\n```"
 
 
@@ -205,9 +205,9 @@ async def test_each_knight_is_asked_for_a_score_points_and_issues() -> None:
     harness = create_harness(**AGREED)
     await harness.open()
     await harness.run()
-    asked = last_message(harness, "knights/1-speak", "claude")
-    assert all(f'"{key}"' in asked for key in ("consensus_score", "agrees_with", "pending_issues"))
-    assert "0-5 fundamental objections, 6-8 open points, 9-10 full agreement" in asked
+    prompt = last_message(harness, "knights/1-speak", "claude")
+    assert all(f'"{key}"' in prompt for key in ("consensus_score", "agrees_with", "pending_issues"))
+    assert "0-5 fundamental objections, 6-8 open points, 9-10 full agreement" in prompt
 
 
 @pytest.mark.feature("S3.51")
@@ -277,8 +277,8 @@ async def test_the_person_is_asked_about_the_named_proposal_and_its_blocking_iss
     )
     await harness.open()
     await harness.run()
-    asked = (await harness.session()).gates["decide"].question
-    assert asked.endswith(
+    question = (await harness.session()).gates["decide"].question
+    assert question.endswith(
         "claude speaks for the table: of the highest scores, it comes first in priority. "
         "It proposes: Use Redis. What next?"
     )
@@ -460,16 +460,16 @@ async def test_a_meeting_without_a_blind_vote_shows_none() -> None:
     await harness.open()
     await harness.run()
     session = await harness.session()
-    shown = live_lines_as_text(live_decision_lines(session, "last"))
-    assert "Votes:\n" in shown
-    assert "→" not in shown
+    text = live_lines_as_text(live_decision_lines(session, "last"))
+    assert "Votes:\n" in text
+    assert "→" not in text
     assert "|  | Proposal | First from | Final |" in render_transcript(session)
     assert "Blind vote" not in render_session_page(session)
 
 
 @pytest.mark.feature("S3.18")
 @pytest.mark.parametrize(
-    ("scores", "capabilities", "lead", "why"),
+    ("scores", "capabilities", "lead", "reason"),
     [
         ((9, 10, 9), (), "gpt", "its score is the highest"),
         ((10, 10, 10), ("error-handling",), "gemini", "its capabilities fit the question best"),
@@ -477,7 +477,7 @@ async def test_a_meeting_without_a_blind_vote_shows_none() -> None:
     ],
 )
 async def test_the_lead_knight_is_chosen_by_score_then_capability_then_priority(
-    scores: tuple[int, ...], capabilities: tuple[str, ...], lead: str, why: str
+    scores: tuple[int, ...], capabilities: tuple[str, ...], lead: str, reason: str
 ) -> None:
     names = ("claude", "gpt", "gemini")
     harness = create_harness(
@@ -488,7 +488,7 @@ async def test_the_lead_knight_is_chosen_by_score_then_capability_then_priority(
     await harness.open(seats=seats, question="Which error handling?")
     decision = await harness.run()
     assert (decision.author, decision.text) == (lead, f"{lead} says.")
-    assert why in decision_sentence(decision)
+    assert reason in decision_sentence(decision)
 
 
 async def test_files_that_a_knight_requests_are_shown_to_all_in_the_next_round() -> None:

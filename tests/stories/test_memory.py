@@ -40,24 +40,24 @@ async def desk(places: Places, tmp_path: Path) -> AsyncIterator[Roundtable]:
         yield desk
 
 
-def agenda(workspace: Path, question: str, position: str, **more: Any) -> Agenda:
-    script = {"turns": [{"text": more.pop("reply", position_reply(position))}], "seats": more.pop("script", {})}
+def agenda(workspace: Path, question: str, position: str, **options: Any) -> Agenda:
+    script = {"turns": [{"text": options.pop("reply", position_reply(position))}], "seats": options.pop("script", {})}
     name = f"talk-{len(list(workspace.glob('talk-*')))}.json"
     (workspace / name).write_bytes(msgspec.json.encode(script))
     seats = tuple(Seat(seat, (f"script:{name}",)) for seat in ("claude", "gpt", "gemini"))
-    return Agenda(question, seats, limits=Limits(retries=0), headless=True, **more)
+    return Agenda(question, seats, limits=Limits(retries=0), headless=True, **options)
 
 
-async def hold_council(desk: Roundtable, question: str, position: str, **more: Any) -> str:
+async def hold_council(desk: Roundtable, question: str, position: str, **options: Any) -> str:
     """Hold a council on a question to its end and return its session."""
-    session = await desk.meetings.open(agenda(desk.workspace, question, position, **more))
+    session = await desk.meetings.open(agenda(desk.workspace, question, position, **options))
     assert (await desk.meetings.run(session)).outcome is Outcome.REACHED
     return session
 
 
-async def recalled_entries(desk: Roundtable, question: str, **more: Any) -> tuple[RecalledEntry, ...]:
+async def recalled_entries(desk: Roundtable, question: str, **options: Any) -> tuple[RecalledEntry, ...]:
     """Return the ledger entries that a new meeting on this question would see."""
-    charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x", **more))
+    charter, _ = await desk.meetings.draft(agenda(desk.workspace, question, "x", **options))
     return charter.recalled
 
 
@@ -72,37 +72,37 @@ AT_THE_BENCH = ("build", "apply", "sdlc")
 @pytest.mark.parametrize("meeting", [name for name in MEETINGS if name not in AT_THE_BENCH])
 async def test_an_earlier_decision_on_the_question_is_in_every_first_prompt(desk: Roundtable, meeting: str) -> None:
     session = await hold_council(desk, QUESTION, "Use REST")
-    told = await recalled_entries(desk, QUESTION, meeting=meeting)
-    assert [line.id for line in told] == [f"D-{session[-6:]}"]
+    recalled = await recalled_entries(desk, QUESTION, meeting=meeting)
+    assert [line.id for line in recalled] == [f"D-{session[-6:]}"]
     said = fenced(findings=[]) if meeting == "review" else position_reply("Use REST")
     harness = SessionHarness({"turns": [{"text": said}]}, meeting=meeting)
-    await harness.open(question=QUESTION, recalled=told)
+    await harness.open(question=QUESTION, recalled=recalled)
     await harness.run()
     first = {call.seat: call for call in reversed(harness.voices.calls)}
     assert set(first) == {"claude", "gpt", "gemini"}
     for call in first.values():
         prompt = "\n".join(message.text for message in call.messages)
-        assert f"{told[0].id} (decision): {QUESTION} Decided: Use REST" in prompt
+        assert f"{recalled[0].id} (decision): {QUESTION} Decided: Use REST" in prompt
 
 
 async def test_a_new_meeting_sees_only_ledger_entries_related_to_its_question(desk: Roundtable) -> None:
     await hold_council(desk, "Where do user sessions live?", "In Postgres")
     await hold_council(desk, "Which colour has the shed?", "Green")
     decree = await desk.memory.reject("Paint anything pink", "It fades.")
-    told = await recalled_entries(desk, "Should user sessions expire?")
-    assert [line.kind for line in told] == ["decision", "decree"]
-    assert "Postgres" in told[0].text
-    assert (told[1].id, told[1].text, told[1].why) == (decree.id, "Paint anything pink", "It fades.")
+    recalled = await recalled_entries(desk, "Should user sessions expire?")
+    assert [line.kind for line in recalled] == ["decision", "decree"]
+    assert "Postgres" in recalled[0].text
+    assert (recalled[1].id, recalled[1].text, recalled[1].why) == (decree.id, "Paint anything pink", "It fades.")
 
 
 async def test_recalled_entries_are_limited_and_an_equal_question_comes_first(desk: Roundtable) -> None:
     for number in range(20):
         await desk.memory.reject(f"Rewrite part {number} of the public API in Rust", "long reason " * 60)
     session = await hold_council(desk, QUESTION, "Use REST")
-    told = await recalled_entries(desk, QUESTION.lower())
-    assert told[0].id == f"D-{session[-6:]}"
-    assert 1 < len(told) <= MOST_RECALLED
-    assert sum(len(line.text.encode()) + len(line.why.encode()) for line in told) <= MOST_RECALLED_BYTES
+    recalled = await recalled_entries(desk, QUESTION.lower())
+    assert recalled[0].id == f"D-{session[-6:]}"
+    assert 1 < len(recalled) <= MOST_RECALLED
+    assert sum(len(line.text.encode()) + len(line.why.encode()) for line in recalled) <= MOST_RECALLED_BYTES
 
 
 async def test_a_decree_applies_behind_any_number_of_lifted_decrees_and_similar_decisions(desk: Roundtable) -> None:
@@ -111,9 +111,9 @@ async def test_a_decree_applies_behind_any_number_of_lifted_decrees_and_similar_
         await desk.memory.lift((await desk.memory.reject(f"Write part {number} of the API in Rust")).id)
     for number in range(MOST_RECALLED + 1):
         await hold_council(desk, f"{QUESTION} Part {number}", f"Use REST for part {number}")
-    told = await recalled_entries(desk, QUESTION)
-    assert decree.id in [line.id for line in told]
-    assert "decision" in [line.kind for line in told]
+    recalled = await recalled_entries(desk, QUESTION)
+    assert decree.id in [line.id for line in recalled]
+    assert "decision" in [line.kind for line in recalled]
     assert (
         await desk.meetings.run(await desk.meetings.open(agenda(desk.workspace, QUESTION, "Use GraphQL")))
     ).outcome is (Outcome.DEADLOCK)
@@ -152,8 +152,8 @@ async def test_a_rejected_proposal_is_not_recalled_as_a_decision(desk: Roundtabl
     script = {seat: {"turns": [turn]} for seat in ("claude", "gpt", "gemini")}
     session = await desk.meetings.open(agenda(desk.workspace, QUESTION, "", script=script, meeting="knights"))
     assert (await desk.meetings.run(session)).outcome is Outcome.REJECTED
-    (told,) = await recalled_entries(desk, QUESTION)
-    assert told.text.startswith(f"{QUESTION} Rejected: ")
+    (recalled,) = await recalled_entries(desk, QUESTION)
+    assert recalled.text.startswith(f"{QUESTION} Rejected: ")
 
 
 async def test_nothing_is_recalled_with_fresh_in_another_workspace_or_if_switched_off(
@@ -179,9 +179,9 @@ async def test_a_secret_that_became_known_later_is_not_recalled(
     await hold_council(desk, QUESTION, "Use the token tulip-quartz-harbor-lantern")
     monkeypatch.setenv("OPENAI_API_KEY", "tulip-quartz-harbor-lantern")
     async with await Roundtable.open(desk.workspace, desk.setup.places) as later:
-        (told,) = await recalled_entries(later, QUESTION)
-    assert "Use the token" in told.text
-    assert "tulip" not in told.text
+        (recalled,) = await recalled_entries(later, QUESTION)
+    assert "Use the token" in recalled.text
+    assert "tulip" not in recalled.text
 
 
 async def test_an_unreadable_session_does_not_prevent_a_new_meeting(desk: Roundtable) -> None:
@@ -300,21 +300,21 @@ default = "no"
 """
 
 
-@pytest.mark.parametrize(("said", "asked"), [("uphold", ["decree"]), ("allow", ["decree", "go"])])
+@pytest.mark.parametrize(("answer", "asked"), [("uphold", ["decree"]), ("allow", ["decree", "go"])])
 async def test_a_custom_meeting_checks_decrees_before_it_asks_to_apply(
-    desk: Roundtable, said: str, asked: list[str]
+    desk: Roundtable, answer: str, asked: list[str]
 ) -> None:
     (desk.setup.places.config / "meetings").mkdir(parents=True)
     (desk.setup.places.config / "meetings" / "board.toml").write_text(BOARD)
     await desk.memory.reject("Use GraphQL", "Nobody here can run it.")
     reply = GRAPHQL["knights"][0]["text"]
-    answers = {"decree": said, "go": "apply"}
+    answers = {"decree": answer, "go": "apply"}
     session = await desk.meetings.open(
         agenda(desk.workspace, QUESTION, "", reply=reply, meeting="board", answers=answers)
     )
     decision = await desk.meetings.run(session)
     assert list((await desk.sessions.get(session)).gates) == asked
-    assert decision.next_step == ("apply" if said == "allow" else "")
+    assert decision.next_step == ("apply" if answer == "allow" else "")
 
 
 async def test_a_plan_that_cites_the_decree_does_not_withdraw_the_decree_gate() -> None:
@@ -324,10 +324,10 @@ async def test_a_plan_that_cites_the_decree_does_not_withdraw_the_decree_gate() 
     assert notice_sentences(decision)[0].startswith("Allowed anyway: ")
 
 
-@pytest.mark.parametrize(("said", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])
-async def test_a_recount_applies_decrees(said: str, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("answer", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])
+async def test_a_recount_applies_decrees(answer: str, outcome: Outcome) -> None:
     harness = unanimous_harness("Use GraphQL")
-    await harness.open(recalled=(DECREE,), answers={"decree": said})
+    await harness.open(recalled=(DECREE,), answers={"decree": answer})
     await harness.run()
     again = await replay_recorded_asks(await harness.session(), harness.rules.hold, {"gemini"})
     assert again.outcome is outcome
@@ -443,10 +443,10 @@ async def test_a_failed_decision_does_not_block_proposals_for_other_questions(de
     session = await hold_council(desk, QUESTION, "REST")
     failure = await desk.memory.fail(f"D-{session[-6:]}", "The cache went stale.")
     other = await hold_council(desk, "x?", "REST")
-    (told,) = (await desk.sessions.get(other)).charter.recalled
-    assert (told.id, told.text, told.question) == (failure.id, "REST", QUESTION)
+    (recalled,) = (await desk.sessions.get(other)).charter.recalled
+    assert (recalled.id, recalled.text, recalled.question) == (failure.id, "REST", QUESTION)
     harness = unanimous_harness("REST")
-    await harness.open(question="x?", recalled=(told,))
+    await harness.open(question="x?", recalled=(recalled,))
     await harness.run()
     assert f"{failure.id} (failure): REST (asked: {QUESTION})" in harness.voices.calls[0].messages[0].text
 

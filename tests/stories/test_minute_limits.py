@@ -48,8 +48,8 @@ async def test_seats_share_a_limit_per_minute_and_waiting_does_not_use_their_tim
         lab = Endpoint("lab", server.base("openai-chat"), tokens_per_minute={"*": 7900})
         async with open_endpoint_client(lab) as client:
             harness = SessionHarness({}, other_voices=OneAccount(lab, client), meeting="vote")
-            given: dict[str, Any] = {"options": ("REST", "GraphQL"), "settings": {"rounds": 0}}
-            await harness.open(limits=limits, chain=("lab:alpha",), **given)
+            options: dict[str, Any] = {"options": ("REST", "GraphQL"), "settings": {"rounds": 0}}
+            await harness.open(limits=limits, chain=("lab:alpha",), **options)
             decision = await harness.run()
         assert server.most_at_once == 1
     assert decision.outcome is Outcome.REACHED
@@ -89,9 +89,9 @@ async def test_a_stage_continues_without_a_seat_whose_limit_is_too_small_for_the
     seats = (Seat("gpt", ("narrow:gpt",)), Seat("claude", ("wide:claude",)), Seat("gemini", ("wide:gemini",)))
     settings = {"stages": msgspec.json.encode((QA,)).decode(), "existing": True}
     limits = Limits(retries=1, seat_timeout=20, round_deadline=20, max_tokens=512)
-    told = Agenda("Mend the login.", seats, "sdlc", settings=settings, limits=limits, headless=True)
+    agenda = Agenda("Mend the login.", seats, "sdlc", settings=settings, limits=limits, headless=True)
     async with await Roundtable.open(code, places) as desk:
-        id, _ = await desk.meetings.hold(msgspec.structs.replace(told, answers={"stages": "continue"}))
+        id, _ = await desk.meetings.hold(msgspec.structs.replace(agenda, answers={"stages": "continue"}))
         session = await desk.sessions.get(id)
     draft = session.rounds["qa/1-draft"]
     assert [move.seat for move in draft.moves()] == ["claude", "gemini"]

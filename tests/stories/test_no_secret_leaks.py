@@ -141,9 +141,9 @@ def seats(cli: Cli) -> list[str]:
     return [part for voice in chosen for part in ("--seat", voice)]
 
 
-def discuss(cli: Cli, *more: str) -> tuple[str, set[str]]:
+def discuss(cli: Cli, *extra: str) -> tuple[str, set[str]]:
     """Hold a meeting with secrets in question, note and files; return its output and the command lines of programs."""
-    command = ["discuss", "-", "--json", "--headless", "--option", "A", "--option", "B", *seats(cli), *more]
+    command = ["discuss", "-", "--json", "--headless", "--option", "A", "--option", "B", *seats(cli), *extra]
     process = subprocess.Popen(
         [*ROUNDTABLE, *command],
         cwd=cli.work,
@@ -181,11 +181,11 @@ def test_no_planted_secret_remains_in_any_file_or_output(cli: Cli) -> None:
     for form in ("markdown", "json", "jsonl", "html"):
         assert found_in(cli.run("show", "last", "--format", form).stdout) == []
     for command in (["list"], ["list", "--json"], ["status"], ["voices"], ["keys"], ["doctor", "--json"], probe):
-        done = subprocess.run(
+        process = subprocess.run(
             [*ROUNDTABLE, *command], cwd=cli.work, env=cli.env, capture_output=True, text=True, check=False
         )
-        assert done.stdout, done.stderr
-        assert found_in(done.stdout + done.stderr) == []
+        assert process.stdout, process.stderr
+        assert found_in(process.stdout + process.stderr) == []
 
     kept = list(files_under(cli.home, cli.work / ".roundtable"))
     assert cli.home / "roundtable.db" in kept
@@ -211,9 +211,9 @@ def test_live_text_equals_the_recorded_text(cli: Cli) -> None:
 def test_a_file_with_a_secret_is_rejected_without_showing_the_secret(cli: Cli) -> None:
     for secret in (IN_A_FILE, VARIABLE, STORED):
         (cli.work / "notes.txt").write_text(f"The key is {secret}.")
-        done = cli.run("discuss", "Why?", "--file", "notes.txt", "--seat", "a=lab:echo", "--headless", code=2)
-        assert "contains what looks like a secret" in done.stderr
-        assert found_in(done.stdout + done.stderr) == []
+        result = cli.run("discuss", "Why?", "--file", "notes.txt", "--seat", "a=lab:echo", "--headless", code=2)
+        assert "contains what looks like a secret" in result.stderr
+        assert found_in(result.stdout + result.stderr) == []
 
 
 def test_no_traceback_and_no_error_shows_a_secret(cli: Cli, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_no_traceback_and_no_error_shows_a_secret(cli: Cli, tmp_path: Path) -> N
         (["show", VARIABLE], {}),
     ]
     for command, more in cases:
-        done = subprocess.run(
+        process = subprocess.run(
             [*ROUNDTABLE, *command],
             cwd=cli.work,
             env={**cli.env, **more},
@@ -238,18 +238,18 @@ def test_no_traceback_and_no_error_shows_a_secret(cli: Cli, tmp_path: Path) -> N
             timeout=PATIENCE,
             check=False,
         )
-        assert done.returncode in (1, 2), done
-        assert ("Traceback" in done.stderr) == ("--debug" in command), done.stderr
-        assert "[redacted:" in done.stderr, done.stderr
-        assert found_in(done.stdout + done.stderr) == []
+        assert process.returncode in (1, 2), process
+        assert ("Traceback" in process.stderr) == ("--debug" in command), process.stderr
+        assert "[redacted:" in process.stderr, process.stderr
+        assert found_in(process.stdout + process.stderr) == []
 
 
 def test_a_key_in_the_config_is_never_shown(cli: Cli) -> None:
     with open(cli.home / "config.toml", "a") as file:
         file.write(f'\n[endpoints.other]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "{IN_A_FILE}"\n')
-    done = cli.run("voices", code=2)
-    assert "roundtable keys set OTHER_KEY" in done.stderr
-    assert found_in(done.stderr) == []
+    result = cli.run("voices", code=2)
+    assert "roundtable keys set OTHER_KEY" in result.stderr
+    assert found_in(result.stderr) == []
 
 
 @pytest.mark.parametrize("place", ["file", "keychain"])
@@ -269,9 +269,9 @@ def test_a_stored_key_that_was_never_used_is_still_redacted(cli: Cli, tmp_path: 
         for command in refused:
             assert "contains what looks like a secret" in cli.run(*command, code=2).stderr
         cli.run("cancel", "last", "--reason", f"It says {STORED}.")
-    shown = cli.run("show", "last", "--format", "jsonl").stdout
-    assert shown.count("[redacted:known-key]") >= 3
-    assert found_in(shown + cli.run("list", "--json").stdout) == []
+    output = cli.run("show", "last", "--format", "jsonl").stdout
+    assert output.count("[redacted:known-key]") >= 3
+    assert found_in(output + cli.run("list", "--json").stdout) == []
     for path in files_under(cli.home):
         assert found_in(path.read_bytes().decode("latin-1")) == [], path
 

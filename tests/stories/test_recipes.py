@@ -38,11 +38,11 @@ class RecipeHarness(SessionHarness):
         (home / "meetings").mkdir(parents=True, exist_ok=True)
         (home / "meetings" / "board.toml").write_text(recipe)
 
-    async def open(self, **more: Any) -> None:
+    async def open(self, **options: Any) -> None:
         """Record the charter that the desk drafts for the custom meeting."""
         seats = tuple(Seat(name, ("script:test",)) for name in NAMES)
         limits = Limits(retries=0, seat_timeout=5, round_deadline=5)
-        agenda = Agenda("REST or GraphQL?", seats, "board", limits=limits, headless=True, **more)
+        agenda = Agenda("REST or GraphQL?", seats, "board", limits=limits, headless=True, **options)
         places = Places(self._home, self._home)
         async with await Roundtable.open(self._home, places, store=self.store, voices=self.voices) as desk:
             charter, texts = await desk.meetings.draft(agenda)
@@ -59,17 +59,19 @@ def reply_with_json(block: dict[str, Any], text: str = "Because.") -> str:
     return f"{text}\n\n```json\n{json.dumps(block)}\n```"
 
 
-def score_reply(value: int, **more: Any) -> str:
-    return reply_with_json({"consensus_score": value, "pending_issues": [], **more}, f"A {value}.")
+def score_reply(value: int, **options: Any) -> str:
+    return reply_with_json({"consensus_score": value, "pending_issues": [], **options}, f"A {value}.")
 
 
 def seats_script(**seats: list[str]) -> dict[str, Any]:
     return {"seats": {name: {"turns": [{"text": turn} for turn in turns]} for name, turns in seats.items()}}
 
 
-async def hold_recipe(home: Path, recipe: str, script: dict[str, Any], **more: Any) -> tuple[RecipeHarness, Decision]:
+async def hold_recipe(
+    home: Path, recipe: str, script: dict[str, Any], **options: Any
+) -> tuple[RecipeHarness, Decision]:
     harness = RecipeHarness(home, recipe, script)
-    await harness.open(**more)
+    await harness.open(**options)
     return harness, await harness.run()
 
 

@@ -63,9 +63,9 @@ class Person:
     def result(self, *args: str) -> tuple[int, str]:
         """Return the exit code and the output of a command."""
         env = {"ROUNDTABLE_HOME": str(self.home), "COLUMNS": "120"}
-        done = CliRunner().invoke(cli, args, env=env, standalone_mode=False, catch_exceptions=False)
-        code: object = done.return_value  # what `main` leaves with, since click does not leave by itself here
-        return code if isinstance(code, int) else done.exit_code, done.stdout
+        output = CliRunner().invoke(cli, args, env=env, standalone_mode=False, catch_exceptions=False)
+        code: object = output.return_value  # what `main` leaves with, since click does not leave by itself here
+        return code if isinstance(code, int) else output.exit_code, output.stdout
 
     def facts(self, label: str) -> list[Data]:
         """Return the events of a session as JSON for programs."""
@@ -132,8 +132,8 @@ def _make_workspace(folder: Path, kind: str) -> None:
         return
     write(folder, made["committed"])
     who = {"NAME": "Anna", "EMAIL": "anna@localhost", "DATE": "2026-01-01T00:00:00Z"}
-    named = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "TZ": "UTC", **named}
+    files = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "TZ": "UTC", **files}
     for args in (
         ("init", "-q", "-b", "main"),
         ("config", "user.name", "Anna"),
@@ -231,12 +231,12 @@ def test_a_session_of_an_earlier_version_is_shown_with_its_decision_and_text(
     assert stable(summary["decision"]) == golden["decision"]
     assert summary["usage"]["total"] == golden["cost"]
     assert summary["status"] == golden["status"]
-    shown = in_a_line(person.run("show", session))
+    text = in_a_line(person.run("show", session))
     code, _ = person.result("watch", session, "--no-follow", "--plain")
     told = in_a_line(capfd.readouterr().out)
     assert code == golden["exit_code"]
     for sentence in sentences(recorded(label)):
-        assert in_a_line(person.moved(sentence)) in shown
+        assert in_a_line(person.moved(sentence)) in text
         assert in_a_line(person.moved(sentence)) in told
 
 
@@ -312,9 +312,9 @@ async def test_a_session_of_an_earlier_version_resumes_and_its_record_only_grows
     assert stable(summary["decision"]) == golden["resumed"]
 
 
-async def answers(desk: Roundtable, session: str, given: dict[str, tuple[str, str]]) -> None:
+async def answers(desk: Roundtable, session: str, answers: dict[str, tuple[str, str]]) -> None:
     """Answer these gates once they are open."""
-    for gate, (option, text) in given.items():
+    for gate, (option, text) in answers.items():
         while gate not in (state := await desk.sessions.get(session)).gates:
             await desk.sessions.wait_for_facts(session, state.seq, 1)
         await desk.gates.answer(session, gate, option, text)

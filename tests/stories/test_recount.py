@@ -39,9 +39,9 @@ async def hold_and_recount(harness: SessionHarness, **charter: Any) -> Recount:
     """Hold the meeting, then recount it and check that no seat is asked."""
     await harness.open(**charter)
     await harness.run()
-    asked = len(harness.voices.calls)
+    calls_before = len(harness.voices.calls)
     result = await Sessions.recount(await harness.session())
-    assert len(harness.voices.calls) == asked
+    assert len(harness.voices.calls) == calls_before
     return result
 
 
@@ -263,8 +263,8 @@ async def test_a_recount_of_a_debate_without_its_only_objector_agrees_without_a_
 
 
 async def test_a_recount_of_two_different_opinions_without_one_seat_is_a_single_opinion() -> None:
-    def opinion(what: str, stance: str) -> dict[str, Any]:
-        return sequential_script(block("Because.", recommendation=what, stance=stance, risks=[]))
+    def opinion(label: str, stance: str) -> dict[str, Any]:
+        return sequential_script(block("Because.", recommendation=label, stance=stance, risks=[]))
 
     harness = SessionHarness(
         {
@@ -392,14 +392,14 @@ async def test_a_recount_says_that_a_cancelled_session_was_not_decided_by_its_ru
 
 
 @pytest.mark.parametrize(
-    ("meeting", "version", "why"),
+    ("meeting", "version", "reason"),
     [
         ("council", 99, "The rules of council have changed since version 99, which this session used."),
         ("seance", 1, "There is no meeting called seance."),
     ],
 )
 async def test_a_record_with_unsupported_rules_still_shows_its_answers_in_a_recount(
-    meeting: str, version: int, why: str
+    meeting: str, version: int, reason: str
 ) -> None:
     harness = SessionHarness(DISPUTE)
     await harness.open()
@@ -409,5 +409,5 @@ async def test_a_record_with_unsupported_rules_still_shows_its_answers_in_a_reco
     charter = msgspec.structs.replace(first.event.charter, meeting=meeting, version=version)
     old = Recorded(first.seq, first.at, first.session, SessionOpened(charter))
     result = await Sessions.recount(Session.fold(SESSION, [old, *rest]))
-    assert {seat.without.why for seat in result.seats} == {why}
+    assert {seat.without.why for seat in result.seats} == {reason}
     assert recounted_rule(result, "majority of last positions").winner == "B"

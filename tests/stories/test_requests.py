@@ -49,9 +49,9 @@ async def test_a_file_that_one_knight_requests_is_shown_to_all_in_the_next_round
     assert decision.outcome is Outcome.REACHED
     for seat in ("claude", "gpt"):
         assert "line 11 of the token" not in meeting.prompt("knights/1-speak", seat)
-        shown = meeting.prompt("knights/2-respond", seat)
-        assert '<context from="src/auth/token.py:10-12">\nline 10 of the token' in shown
-        assert "line 13 of the token" not in shown
+        prompt = meeting.prompt("knights/2-respond", seat)
+        assert '<context from="src/auth/token.py:10-12">\nline 10 of the token' in prompt
+        assert "line 13 of the token" not in prompt
 
 
 @pytest.mark.feature("S3.67")
@@ -63,9 +63,9 @@ async def test_doctors_can_request_files_in_their_diagnosis(desk: Roundtable) ->
     )
     await meeting.hold("code-red", **NAMED)
     for seat in ("claude", "gpt"):
-        shown = meeting.prompt("code-red/2-blind", seat)
-        assert "line 90 of the token" in shown
-        assert "Not shown: src/none.py. There is no file src/none.py" in shown
+        prompt = meeting.prompt("code-red/2-blind", seat)
+        assert "line 90 of the token" in prompt
+        assert "Not shown: src/none.py. There is no file src/none.py" in prompt
 
 
 async def test_requests_for_sensitive_ignored_and_outside_files_are_refused_by_name(desk: Roundtable) -> None:
@@ -76,12 +76,12 @@ async def test_requests_for_sensitive_ignored_and_outside_files_are_refused_by_n
     await meeting.hold("knights", **NAMED)
     (result,) = await meeting.served()
     assert [item.name for item in result.items] == wanted[-1:] if isinstance(result, FilesRead) else False
-    shown = meeting.prompt("knights/2-respond", "gpt")
-    assert "Not shown: .env. .env is a sensitive file and is never shown to a model." in shown
-    assert "Not shown: private/diary.md. private/diary.md is ignored in this workspace." in shown
-    assert shown.count("is outside the workspace") == 2
-    assert "tulip" not in shown
-    assert "dear diary" not in shown
+    prompt = meeting.prompt("knights/2-respond", "gpt")
+    assert "Not shown: .env. .env is a sensitive file and is never shown to a model." in prompt
+    assert "Not shown: private/diary.md. private/diary.md is ignored in this workspace." in prompt
+    assert prompt.count("is outside the workspace") == 2
+    assert "tulip" not in prompt
+    assert "dear diary" not in prompt
 
 
 async def test_file_requests_share_one_size_limit_per_session(desk: Roundtable) -> None:
@@ -113,10 +113,10 @@ async def test_output_of_a_requested_check_is_shown_to_every_seat_in_the_next_ro
     await meeting.hold("knights", **NAMED)
     for seat in ("claude", "gpt"):
         assert "no others: broken." in meeting.prompt("knights/1-speak", seat)
-        shown = meeting.prompt("knights/2-respond", seat)
-        assert '<check from="broken">' in shown
-        assert "ended with exit code 3.\n42\n</check>" in shown
-        assert "Not shown: rm -rf .. There is no check with that name." in shown
+        prompt = meeting.prompt("knights/2-respond", seat)
+        assert '<check from="broken">' in prompt
+        assert "ended with exit code 3.\n42\n</check>" in prompt
+        assert "Not shown: rm -rf .. There is no check with that name." in prompt
     (result,) = await meeting.served()
     assert describe_step_result(result).startswith("Check broken ended with exit code 3 after ")
     assert "Refused: rm -rf . (There is no check with that name. Available checks: broken)." in describe_step_result(

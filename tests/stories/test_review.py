@@ -61,8 +61,8 @@ sys.exit(1)
 WRONG = "import sys, shop\nsys.exit(0 if shop.average([1, 3]) != 2 else 1)"
 
 
-def finding_block(wrong: str, place: str = "shop.py:2", severity: str = "high", proof: str = "") -> dict[str, str]:
-    return {"place": place, "severity": severity, "wrong": wrong, "proof": proof, "language": "python"}
+def finding_block(fault: str, place: str = "shop.py:2", severity: str = "high", proof: str = "") -> dict[str, str]:
+    return {"place": place, "severity": severity, "wrong": fault, "proof": proof, "language": "python"}
 
 
 def reviewer_turns(*findings: dict[str, str], **proofs: str) -> Turns:
@@ -107,9 +107,9 @@ async def test_a_proof_may_use_packages_installed_in_the_repository(desk: Roundt
     write(desk.workspace, {module: "module.exports = (a, b) => Math.abs(a - b) < 0.01\n"})
     write(desk.workspace, {"sum.js": "exports.sum = (a, b) => a + b + 1\n"})
     proof = "process.exit(require('close-to')(require('./sum.js').sum(1, 2), 3) ? 1 : 0)"
-    wrong = finding_block("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
+    findings = finding_block("sum() adds one", "sum.js:1", proof=proof) | {"language": "javascript"}
     meeting, decision = await hold_review(
-        desk, desk.changes.read_uncommitted(), claude=reviewer_turns(wrong), gpt=reviewer_turns()
+        desk, desk.changes.read_uncommitted(), claude=reviewer_turns(findings), gpt=reviewer_turns()
     )
     assert decision.position == "Changes needed: 1 fault was reproduced."
     (proven,) = (await blind_round_proofs(desk, meeting)).proofs
@@ -157,15 +157,15 @@ async def test_an_unproven_finding_is_shown_to_all_and_another_seat_may_prove_it
     )
     session = await desk.sessions.get(meeting.session)
     assert session.rounds["review/2-examine"].opened.expect.choices == ("F1", "F2")
-    shown = meeting.prompt("review/2-examine", "gpt")
-    assert '<answer from="findings: F1">\n[high, shop.py:2] average() divides by zero for no prices\n' in shown
-    assert "ModuleNotFoundError" in shown
-    assert "claude" not in shown
+    prompt = meeting.prompt("review/2-examine", "gpt")
+    assert '<answer from="findings: F1">\n[high, shop.py:2] average() divides by zero for no prices\n' in prompt
+    assert "ModuleNotFoundError" in prompt
+    assert "claude" not in prompt
     assert decision.outcome is Outcome.REJECTED
     assert "Found by claude. A program of gpt shows it." in decision.text
     assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F2.",)
-    told = render_transcript(session)
-    assert "The style is poor" in told
+    text = render_transcript(session)
+    assert "The style is poor" in text
 
 
 async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats_wording(desk: Roundtable) -> None:
@@ -180,9 +180,9 @@ async def test_a_finding_refuted_for_one_seat_is_still_examined_in_another_seats
         ),
         gpt=reviewer_turns(finding_block(crash), finding_block("average() is wrong for 3 prices"), F1=CRASH),
     )
-    shown = meeting.prompt("review/2-examine", "gpt")
-    assert f"[high, shop.py:2] {crash}\n{mean}\n" in shown
-    assert "[high, shop.py:2] average() is wrong for 3 prices" in shown
+    prompt = meeting.prompt("review/2-examine", "gpt")
+    assert f"[high, shop.py:2] {crash}\n{mean}\n" in prompt
+    assert "[high, shop.py:2] average() is wrong for 3 prices" in prompt
     assert decision.outcome is Outcome.REJECTED
     assert [proposal.text for proposal in decision.proposals] == [
         f"[high, shop.py:2] {crash}",
@@ -308,12 +308,12 @@ async def test_a_review_runs_at_most_the_allowed_number_of_programs_each_once(de
     meeting, _ = await hold_review(
         desk, desk.changes.read_uncommitted(), claude=reviewer_turns(*many), gpt=reviewer_turns(*many[:1])
     )
-    ran = (await blind_round_proofs(desk, meeting)).proofs
-    assert sum(result.held is False for result in ran) == 17
-    assert {result.why for result in ran if result.held is None} == {
+    proofs = (await blind_round_proofs(desk, meeting)).proofs
+    assert sum(result.held is False for result in proofs) == 17
+    assert {result.why for result in proofs if result.held is None} == {
         "Not run: at most 16 programs are run in one step."
     }
-    assert {result.seat for result in ran[:2]} == {"claude", "gpt"}
+    assert {result.seat for result in proofs[:2]} == {"claude", "gpt"}
 
 
 async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: Roundtable) -> None:

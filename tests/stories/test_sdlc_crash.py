@@ -52,8 +52,8 @@ def kill_process_tree(pid: int) -> None:
     family = [pid, *_children(pid)]
     os.kill(pid, signal.SIGKILL)
     give_up = time.monotonic() + PATIENCE
-    while left := [process for process in family if _runs(process)]:
-        assert time.monotonic() < give_up, left
+    while rest := [process for process in family if _runs(process)]:
+        assert time.monotonic() < give_up, rest
         time.sleep(0.01)
 
 
@@ -106,7 +106,7 @@ class CrashingSession:
                 for gate in state.open_gates:
                     await self._desk.gates.answer(self._session, gate.id, ANSWERS.get(gate.id, "continue"))
                 while not await self._desk.sessions.wait_for_facts(self._session, state.seq, 0.02):
-                    assert not (why := self._desk.meetings.background_failure(self._session)), why
+                    assert not (reason := self._desk.meetings.background_failure(self._session)), reason
         self._met |= new
         if holder := await self._desk.sessions.holder(self._session):
             self.deaths_in_a_sandbox += await self._in_a_sandbox(pid_of(holder))
@@ -135,14 +135,14 @@ class CrashingSession:
         await self._news()
         return set(crash_points(self.records)) - self._met
 
-    async def _news(self, wait: float = 0.0) -> list[Recorded]:
+    async def _news(self, seconds: float = 0.0) -> list[Recorded]:
         """Return the events since the last call."""
-        seen = self.records[-1].seq if self.records else 0
-        if wait and not await self._desk.sessions.wait_for_facts(self._session, seen, wait):
+        last_seq = self.records[-1].seq if self.records else 0
+        if seconds and not await self._desk.sessions.wait_for_facts(self._session, last_seq, seconds):
             return []
-        found = await self._desk.sessions.records(self._session, seen)
-        self.records += found
-        return found
+        results = await self._desk.sessions.records(self._session, last_seq)
+        self.records += results
+        return results
 
 
 def delivered_files(target: Path) -> dict[str, str]:
@@ -179,8 +179,8 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
     assert check_nothing_repeated(lives.records)
     assert delivered_files(work / "todo") == expected_project()
     assert sorted(path.name for path in work.iterdir()) == ["todo"]
-    left = [path for path in scratch.rglob("*") if path.parent != scratch or path.name != f"roundtable-{os.getuid()}"]
-    assert left == [], "what a killed process left was cleared away by the next one"
+    rest = [path for path in scratch.rglob("*") if path.parent != scratch or path.name != f"roundtable-{os.getuid()}"]
+    assert rest == [], "what a killed process left was cleared away by the next one"
     assert lives.deaths > (4 if IS_FULL else 2) * len(STAGES)
     assert lives.deaths_in_a_sandbox >= len(STAGES[2:]), "one at least in each stage that runs something"
 

@@ -33,10 +33,10 @@ FAULTY, MENDED = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    retu
 SUM = {"main.py": RIGHT, "adding.py": FAULTY, "run.toml": PLAN}
 
 
-def project_turns(project: dict[str, str], *fixes: dict[str, str], more: Sequence[dict[str, str]] = ()) -> Turns:
+def project_turns(project: dict[str, str], *fixes: dict[str, str], extra: Sequence[dict[str, str]] = ()) -> Turns:
     """Return the turns of a seat that writes a project and then a fix for each failed run."""
     mends = [{"round": f"*{number}/1-analyse", "text": files_reply(text)} for number, text in enumerate(fixes, 1)]
-    return [{"round": "*-write", "text": files_reply(project)}, *mends, *more]
+    return [{"round": "*-write", "text": files_reply(project)}, *mends, *extra]
 
 
 async def hold_stages(bench: Roundtable, *seats: Turns) -> tuple[DeskMeeting, StageEnd]:
@@ -47,8 +47,8 @@ async def hold_stages(bench: Roundtable, *seats: Turns) -> tuple[DeskMeeting, St
 
 async def opened(bench: Roundtable, *seats: Turns, answers: dict[str, str] = YES, headless: bool = True) -> DeskMeeting:
     meeting = DeskMeeting(bench, **dict(zip(("claude", "gpt", "gemini"), seats, strict=False)))
-    told = stage_settings(DEVELOPMENT, EXECUTION)
-    await meeting.open("sdlc", IDEA, settings=told, answers=answers, seed=7, headless=headless)
+    settings = stage_settings(DEVELOPMENT, EXECUTION)
+    await meeting.open("sdlc", IDEA, settings=settings, answers=answers, seed=7, headless=headless)
     return meeting
 
 
@@ -83,16 +83,16 @@ async def test_all_seats_see_the_output_of_a_failed_program_and_their_fix_is_run
     before = sorted(os.listdir(code))
     other = project_turns(SUM, {"adding.py": MENDED + "\n# mended\n"})
     ruling = [{"round": "*-judge", "text": "CONSENSUS: BASE=candidate-B. INCORPORATE: none MUST_FIX: none"}]
-    meeting, end = await hold_stages(bench, project_turns(SUM, {"adding.py": MENDED}, more=ruling), [*ruling, *other])
+    meeting, end = await hold_stages(bench, project_turns(SUM, {"adding.py": MENDED}, extra=ruling), [*ruling, *other])
     assert end.how == "ran", end
     first, second = (await runs(bench, meeting)).values()
     assert (first.passed, second.passed) == (False, True)
     for name in ("claude", "gpt"):
-        told = meeting.prompt("execution/1/1-analyse", name)
-        assert "It was run as a plain program, in " in told
-        assert "the sum is -1" in told, "the output of the run"
-        assert "wrong sum" in told
-        assert "return a - b" in told, "the files as they were run"
+        section = meeting.prompt("execution/1/1-analyse", name)
+        assert "It was run as a plain program, in " in section
+        assert "the sum is -1" in section, "the output of the run"
+        assert "wrong sum" in section
+        assert "return a - b" in section, "the files as they were run"
     gates = (await bench.sessions.get(meeting.session)).gates
     assert "Run it again?" in gates["execution-rerun"].question
     assert "wrong sum" in gates["execution-rerun"].question
@@ -104,8 +104,8 @@ async def test_a_person_may_inspect_a_fix_and_decline_to_run_it(bench: Roundtabl
     meeting = await opened(
         bench, project_turns(SUM, {"adding.py": MENDED}), answers={"stages": "continue"}, headless=False
     )
-    given = {"execution-rerun": ("show", ""), "execution-rerun-shown": ("no", ""), "deliver": ("later", "")}
-    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
+    answers = {"execution-rerun": ("show", ""), "execution-rerun-shown": ("no", ""), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
     end = await final_decision(bench, meeting)
     state = await bench.sessions.get(meeting.session)
     shown = state.results["execution/1/shown"]
@@ -186,20 +186,20 @@ NEEDY = {
 @pytest.mark.parametrize("answer", ["yes", "no"])
 async def test_an_install_step_is_shown_and_waits_for_the_persons_approval(bench: Roundtable, answer: str) -> None:
     meeting = await opened(bench, project_turns(NEEDY, {}), answers={"stages": "continue"}, headless=False)
-    given = {"execution-install": (answer, ""), "deliver": ("later", "")}
-    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
+    answers = {"execution-install": (answer, ""), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
     end = await final_decision(bench, meeting)
-    found = await runs(bench, meeting)
+    results = await runs(bench, meeting)
     gate = (await bench.sessions.get(meeting.session)).gates["execution-install"]
     assert "touch fetched.txt" in gate.question
-    assert found["execution/1/run"].wants_install == ("sh", "-c", "echo fetching; touch fetched.txt")
-    assert "nothing was fetched" in found["execution/1/run"].steps[0].output
+    assert results["execution/1/run"].wants_install == ("sh", "-c", "echo fetching; touch fetched.txt")
+    assert "nothing was fetched" in results["execution/1/run"].steps[0].output
     if answer == "yes":
         assert end.how == "ran"
-        assert [step.name for step in found["execution/1/run-installed"].steps] == ["install", "run"]
+        assert [step.name for step in results["execution/1/run-installed"].steps] == ["install", "run"]
         assert "ready" in end.text
     else:
-        assert list(found) == ["execution/1/run"]
+        assert list(results) == ["execution/1/run"]
         assert "Its install step was not allowed" in meeting.prompt("execution/1/1-analyse", "claude")
 
 
@@ -212,13 +212,13 @@ async def test_approval_of_an_install_step_ends_when_a_fix_changes_the_project(b
     mended = {"install.sh": "echo two >fetched.txt\n"}
     answers = {"stages": "continue", "rerun": "yes"}
     meeting = await opened(bench, project_turns(project, mended, {}), answers=answers, headless=False)
-    given = {"execution-install": ("yes", ""), "execution-install-2": ("no", ""), "deliver": ("later", "")}
-    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
-    found = await runs(bench, meeting)
-    assert list(found) == ["execution/1/run", "execution/1/run-installed", "execution/2/run"]
-    assert "one" in found["execution/1/run-installed"].steps[1].output
-    assert found["execution/2/run"].wants_install == ("sh", "install.sh")
-    assert [step.name for step in found["execution/2/run"].steps] == ["run"]
+    gate_answers = {"execution-install": ("yes", ""), "execution-install-2": ("no", ""), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, gate_answers))
+    results = await runs(bench, meeting)
+    assert list(results) == ["execution/1/run", "execution/1/run-installed", "execution/2/run"]
+    assert "one" in results["execution/1/run-installed"].steps[1].output
+    assert results["execution/2/run"].wants_install == ("sh", "install.sh")
+    assert [step.name for step in results["execution/2/run"].steps] == ["run"]
 
 
 async def test_the_person_sees_the_whole_install_step_before_approving_it(bench: Roundtable) -> None:
@@ -227,8 +227,8 @@ async def test_the_person_sees_the_whole_install_step_before_approving_it(bench:
     meeting = await opened(
         bench, project_turns({**NEEDY, "run.toml": plan}, {}), answers={"stages": "continue"}, headless=False
     )
-    given = {"execution-install": ("no", ""), "deliver": ("later", "")}
-    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
+    answers = {"execution-install": ("no", ""), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
     question = (await bench.sessions.get(meeting.session)).gates["execution-install"].question
     assert f'"sh" "-c" "{hidden}" "a b" "c".' in question
 
@@ -327,10 +327,10 @@ async def test_a_key_printed_by_a_program_is_neither_shown_nor_recorded(
     program = {"main.py": "print('sk-ant-api03-' + 'A1b2' * 20)\nprint('\\x1b[31mred\\x1b[0m')\nprint('done')\n"}
     meeting = await opened(bench, project_turns(program))
     holding = asyncio.create_task(meeting.hold("sdlc"))
-    said = "".join(fact.text for fact in await wait_for_output(meeting, "done"))
+    text = "".join(fact.text for fact in await wait_for_output(meeting, "done"))
     await holding
     (run,) = (await runs(bench, meeting)).values()
-    for words in (said, run.steps[0].output):
+    for words in (text, run.steps[0].output):
         assert key not in words
         assert "\x1b" not in words
         assert "red" in words

@@ -34,12 +34,12 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
         bench, REQUIREMENTS, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats, existing=True
     )
     for round in ("requirements/1-draft", "development/1-write"):
-        shown = meeting.prompt(round, "gpt")
-        assert "raise NotImplementedError" in shown, "what fits is shown"
-        assert "These are not shown; the map of the program says what they hold." in shown
-        assert '<answer from="unshown">\nreports.py\n</answer>' in shown
-        assert '<context from="map of the program">' in shown
-        assert "def report_1999" not in shown
+        prompt = meeting.prompt(round, "gpt")
+        assert "raise NotImplementedError" in prompt, "what fits is shown"
+        assert "These are not shown; the map of the program says what they hold." in prompt
+        assert '<answer from="unshown">\nreports.py\n</answer>' in prompt
+        assert '<context from="map of the program">' in prompt
+        assert "def report_1999" not in prompt
     for end in ends:
         assert (
             "4 of 5 files of the project were shown; the others do not fit into the context windows."

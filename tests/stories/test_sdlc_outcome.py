@@ -29,8 +29,8 @@ PRODUCED = ["Produced-By: claude", "Produced-By: gpt", "Produced-By: gemini"]
 async def extend_project(bench: Roundtable, **answers: str) -> DeskMeeting:
     """Run three stages on an existing project."""
     meeting = DeskMeeting(bench, **seats(slug=JOINED_SLUG))
-    told = {**stage_settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
-    await meeting.hold("sdlc", IDEA, settings=told, answers={**YES, **answers}, seed=7)
+    settings = {**stage_settings(REQUIREMENTS, DEVELOPMENT, QA), "existing": True}
+    await meeting.hold("sdlc", IDEA, settings=settings, answers={**YES, **answers}, seed=7)
     return meeting
 
 
@@ -39,8 +39,8 @@ async def extend_project(bench: Roundtable, **answers: str) -> DeskMeeting:
 
 async def test_a_budget_that_ends_between_stages_still_delivers_the_finished_files(bench: Roundtable) -> None:
     meeting = DeskMeeting(bench, claude=writer_turns({"accounts.py": ACCOUNTS["claude"]}))
-    told = stage_settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
-    await meeting.open("sdlc", IDEA, settings=told, answers={**YES, "deliver": "folder"})
+    settings = stage_settings(DEVELOPMENT, QA, msgspec.structs.replace(REQUIREMENTS, name="closing"))
+    await meeting.open("sdlc", IDEA, settings=settings, answers={**YES, "deliver": "folder"})
     await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
     decision = await meeting.hold("sdlc")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision_sentence(decision)
@@ -60,9 +60,9 @@ async def test_an_agreement_on_an_existing_project_is_decided_even_if_nobody_app
     session = await bench.sessions.get((await extend_project(bench)).session)
     assert session.decision is not None
     assert (session.decision.outcome, session.decision.next_step) == (Outcome.REACHED, "later")
-    shown = live_lines_as_text(live_decision_lines(session, "here"))
-    assert "Decision reached" in shown
-    assert "Write the change with: roundtable apply here" in shown
+    text = live_lines_as_text(live_decision_lines(session, "here"))
+    assert "Decision reached" in text
+    assert "Write the change with: roundtable apply here" in text
     assert decision_exit_code(session.decision) == EXIT_OK
 
 
@@ -71,8 +71,8 @@ async def test_a_program_whose_last_run_failed_is_a_degraded_result_with_a_warni
     bench: Roundtable,
 ) -> None:
     meeting = DeskMeeting(bench, claude=[{"round": "*", "text": files_reply(SUM)}])
-    told = stage_settings(DEVELOPMENT, EXECUTION)
-    decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
+    settings = stage_settings(DEVELOPMENT, EXECUTION)
+    decision = await meeting.hold("sdlc", IDEA, settings=settings, answers=YES, seed=7)
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert gate.question == "The project is finished, but its last run failed. In which form should it be delivered?"
     assert notice_sentences(decision)[0] == "The project is finished, but its last run failed."
@@ -120,17 +120,17 @@ async def test_a_change_applied_later_keeps_its_authors(bench: Roundtable) -> No
 @pytest.mark.feature("S0.149")
 async def test_a_later_meeting_sees_the_agreements_of_the_stages(bench: Roundtable) -> None:
     await extend_project(bench)
-    kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
-    assert kept == ["requirements: R1 A user can log in. R2 What was done can be undone."]
-    (told,), _ = await bench.memory.recall(IDEA)
-    assert told.text == f"{IDEA} Decided: {kept[0]}"
+    remembered = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
+    assert remembered == ["requirements: R1 A user can log in. R2 What was done can be undone."]
+    (recalled,), _ = await bench.memory.recall(IDEA)
+    assert recalled.text == f"{IDEA} Decided: {remembered[0]}"
 
 
 async def test_an_sdlc_session_without_text_stages_remembers_the_written_files(bench: Roundtable) -> None:
     meeting = DeskMeeting(bench, claude=writer_turns({"accounts.py": ACCOUNTS["claude"]}))
     await meeting.hold("sdlc", IDEA, settings=stage_settings(DEVELOPMENT), answers=YES)
-    kept = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
-    assert kept == ["development: Files written: accounts.py."]
+    remembered = [entry.text for entry in await bench.memory.entries((EntryKind.DECISION,))]
+    assert remembered == ["development: Files written: accounts.py."]
 
 
 async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the_others(

@@ -28,8 +28,8 @@ PLANNED: Turns = [
 async def hold_stages(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[DeskMeeting, Session]:
     """Run a list of stages with advance answers and return how the session ended."""
     meeting = DeskMeeting(bench, **table)
-    told = {"stages": encode_stages(bench.meetings.find_stages(way))}
-    decision = await meeting.hold("sdlc", IDEA, settings=told, answers=YES, seed=7)
+    settings = {"stages": encode_stages(bench.meetings.find_stages(way))}
+    decision = await meeting.hold("sdlc", IDEA, settings=settings, answers=YES, seed=7)
     assert decision.outcome is Outcome.REACHED
     return meeting, await bench.sessions.get(meeting.session)
 
@@ -61,9 +61,9 @@ async def test_the_stages_no_docker_go_from_requirements_to_tests_without_runnin
 ) -> None:
     table = {name: [*PLANNED, *SOUND, *turns] for name, turns in seats().items()}
     meeting, session = await hold_stages(bench, "no-docker", table)
-    said = {name: sorted(move.seat for move in round.moves()) for name, round in session.rounds.items()}
+    speakers = {name: sorted(move.seat for move in round.moves()) for name, round in session.rounds.items()}
     everybody = ["claude", "gemini", "gpt"]
-    assert said == {
+    assert speakers == {
         "requirements/1-draft": everybody,
         "requirements/1-judge": ["claude"],
         "architecture/1-draft": everybody,
@@ -75,10 +75,10 @@ async def test_the_stages_no_docker_go_from_requirements_to_tests_without_runnin
         "qa/1-judge": ["gpt"],
     }
     assert AGREED in meeting.prompt("development/1-write", "gemini")
-    told = meeting.prompt("qa/1-write", "gpt")
-    assert '<answer from="decisions: D2 architecture">\nOne file, accounts.py.\n</answer>' in told
+    section = meeting.prompt("qa/1-write", "gpt")
+    assert '<answer from="decisions: D2 architecture">\nOne file, accounts.py.\n</answer>' in section
     wrote = "Files written: accounts.py.\nThe judge chose one candidate as the base and also asked for:\n"
-    assert f'<answer from="decisions: D3 development">\n{wrote}' in told
+    assert f'<answer from="decisions: D3 development">\n{wrote}' in section
     ends = list_stage_ends(session)
     assert [end.how for end in ends] == ["agreed"] * 5
     assert not any(isinstance(result, ProjectRan) for result in session.results.values())

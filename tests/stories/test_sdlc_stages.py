@@ -30,8 +30,8 @@ OPEN = "DISCUSS:\n- Store them in a file\n- Store them in SQLite"
 
 def stage_turns(name: str, *turns: tuple[str, str]) -> Turns:
     """Return a seat's turns by round pattern, with a default reply for other rounds."""
-    given = [{"round": round, "text": text} for round, text in turns]
-    return [*given, {"round": "*", "text": f"{name} wants it small."}]
+    scripted = [{"round": round, "text": text} for round, text in turns]
+    return [*scripted, {"round": "*", "text": f"{name} wants it small."}]
 
 
 def stage_settings(*stages: Stage) -> dict[str, str]:
@@ -45,9 +45,9 @@ async def hold_stages(
     return meeting, await meeting.hold("sdlc", IDEA, settings=stage_settings(*stages), answers=YES if given else {})
 
 
-async def answer_gates(bench: Roundtable, meeting: DeskMeeting, given: dict[str, tuple[str, str]]) -> None:
+async def answer_gates(bench: Roundtable, meeting: DeskMeeting, answers: dict[str, tuple[str, str]]) -> None:
     """Answer these gates once they are open."""
-    for gate, (option, text) in given.items():
+    for gate, (option, text) in answers.items():
         async with asyncio.timeout(60):
             while gate not in (session := await bench.sessions.get(meeting.session)).gates:
                 await bench.sessions.wait_for_facts(meeting.session, session.seq, 1)
@@ -117,8 +117,8 @@ async def test_a_seat_may_revise_its_position_after_reading_the_others(bench: Ro
     (end,) = await stage_ends(bench, meeting)
     assert (end.how, end.text) == ("agreed", "R1 It stores notes in SQLite.")
     rounds = (await bench.sessions.get(meeting.session)).rounds
-    said = [move.text for name in rounds for move in rounds[name].moves() if move.seat == "claude"]
-    assert said[::2] == ["I want one file.", "I take it back: SQLite."]
+    turns = [move.text for name in rounds for move in rounds[name].moves() if move.seat == "claude"]
+    assert turns[::2] == ["I want one file.", "I take it back: SQLite."]
 
 
 @pytest.mark.feature("S0.7")
@@ -191,8 +191,8 @@ async def test_the_person_decides_what_is_open_after_the_last_round(bench: Round
     seats = {name: stage_turns(name, ("*-judge", OPEN)) for name in ("claude", "gpt")}
     meeting = DeskMeeting(bench, **seats)
     await meeting.open("sdlc", IDEA, settings=stage_settings(stage), headless=False)
-    given = {"requirements-dispute": ("option-2", ""), "after-requirements": ("complete", "")}
-    decision, _ = await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
+    answers = {"requirements-dispute": ("option-2", ""), "after-requirements": ("complete", "")}
+    decision, _ = await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
     (end,) = await stage_ends(bench, meeting)
     assert (end.how, end.text) == ("chosen", "Store them in SQLite")
     assert decision.outcome is Outcome.REACHED
@@ -235,8 +235,8 @@ async def test_a_stage_runs_again_with_the_persons_instructions(bench: Roundtabl
     )
     await meeting.open("sdlc", IDEA, settings=stage_settings(REQUIREMENTS), headless=False)
 
-    given = {"after-requirements": ("retry", "Leave lists out."), "after-requirements-2": ("complete", "")}
-    decision, _ = await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
+    answers = {"after-requirements": ("retry", "Leave lists out."), "after-requirements-2": ("complete", "")}
+    decision, _ = await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
     assert decision.outcome is Outcome.REACHED
     assert "Leave lists out." not in meeting.prompt("requirements/1-draft", "gpt")
     assert "Leave lists out." in meeting.prompt("requirements-2/1-draft", "gpt")
@@ -264,8 +264,8 @@ async def test_an_sdlc_session_resumes_after_a_seat_was_switched_off(bench: Roun
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await bench.sessions.amend(meeting.session, SessionAmended(by="anna", seats_off=("claude",)))
-    given = {"after-requirements": ("continue", ""), "after-architecture": ("complete", "")}
-    decision, _ = await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
+    answers = {"after-requirements": ("continue", ""), "after-architecture": ("complete", "")}
+    decision, _ = await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
     assert decision.outcome is Outcome.REACHED
     assert {call.seat for call in meeting.voices.calls if call.call.startswith("architecture/")} == {"gpt"}
 
@@ -284,9 +284,9 @@ async def test_a_seat_that_failed_in_a_stage_is_named_above_the_result_with_the_
     fails = [{"round": "*-draft", "fault": "overloaded"}, {"round": "*", "text": AGREED}]
     seats = {"claude": fails, "gpt": stage_turns("gpt"), "gemini": stage_turns("gemini")}
     meeting, decision = await hold_stages(bench, seats, REQUIREMENTS)
-    told = "claude did not answer in requirements/1-draft: The script says: overloaded."
-    assert notice_sentences(decision) == (f"requirements: {told}",)
-    assert stage_notice_sentences((await stage_ends(bench, meeting))[0]) == (told,)
+    text = "claude did not answer in requirements/1-draft: The script says: overloaded."
+    assert notice_sentences(decision) == (f"requirements: {text}",)
+    assert (await stage_ends(bench, meeting))[0].notices == (text,)
 
 
 @pytest.mark.parametrize("answer", ["", "uphold", "allow"])

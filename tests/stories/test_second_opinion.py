@@ -96,15 +96,15 @@ async def test_opposite_answers_are_divergent_and_followed_up_once() -> None:
 def test_divergent_opinions_are_reported_once_and_are_no_deadlock(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     risky = opinion_turns(opinion_reply("Never split it", "no", blocking("two release trains"), "more reviews"))
-    told = cli.run("ask", "Split it?", *cli.script(claude=SPLIT["claude"], opencode=risky), code=3).stdout
-    assert "Risk to settle first: two release trains; risk: more reviews" in told
-    end = told[told.index("No decision (opinions differ)") :]
+    output = cli.run("ask", "Split it?", *cli.script(claude=SPLIT["claude"], opencode=risky), code=3).stdout
+    assert "Risk to settle first: two release trains; risk: more reviews" in output
+    end = output[output.index("No decision (opinions differ)") :]
     assert end.count("Never split it") == end.count("Definitely split it") == 1
     assert "Votes" not in end
     assert "deadlock" not in end
-    shown = cli.run("show").stdout
-    assert "opinions differ" in shown
-    assert "Positions of the seats" not in shown
+    text = cli.run("show").stdout
+    assert "opinions differ" in text
+    assert "Positions of the seats" not in text
     html = cli.run("show", "--format", "html").stdout
     assert "opinions differ" in html
     assert "Positions of the seats" not in html
@@ -124,10 +124,10 @@ async def test_an_agreement_names_its_conditions_and_that_only_one_model_answere
         "recommend the same, in the first round. claude sees risks to settle first."
     )
     assert decision.position == next(proposal.text for proposal in decision.proposals if proposal.id == decision.winner)
-    told = "All 2 seats used the same voice, script:test."
-    assert f"Counted 2 of 2 (claude, opencode). {told}" in live_lines_as_text(live_decision_lines(session, "here"))
-    assert told in render_transcript(session)
-    assert told in render_session_page(session)
+    text = "All 2 seats used the same voice, script:test."
+    assert f"Counted 2 of 2 (claude, opencode). {text}" in live_lines_as_text(live_decision_lines(session, "here"))
+    assert text in render_transcript(session)
+    assert text in render_session_page(session)
     assert not decision.degraded
 
 
@@ -359,8 +359,8 @@ def test_a_second_opinion_with_one_participant_is_rejected_with_an_alternative_c
 def test_claude_and_opencode_give_a_second_opinion_from_one_command(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     seats = cli.script(**SPLIT)
-    told = cli.run("ask", "--topic", "Should we split it?", *seats, "--follow-up-once", "--json", code=3)
-    facts = [json.loads(line) for line in told.stdout.splitlines()]
+    result = cli.run("ask", "--topic", "Should we split it?", *seats, "--follow-up-once", "--json", code=3)
+    facts = [json.loads(line) for line in result.stdout.splitlines()]
     decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
     assert decision["electorate"] == list(PAIR)
     assert [fact["round"] for fact in facts if fact["kind"] == "round.opened"] == [FIRST, FOLLOW_UP]
@@ -418,6 +418,6 @@ async def test_a_synthesis_is_not_shown_as_the_words_of_a_seat() -> None:
     harness = create_harness(**SPLIT)
     await hold_meeting(harness)
     for view in (render_transcript, render_session_page):
-        shown = view(await harness.session())
-        assert "Quoted from all seats:" in shown
-        assert "In the words of" not in shown
+        text = view(await harness.session())
+        assert "Quoted from all seats:" in text
+        assert "In the words of" not in text

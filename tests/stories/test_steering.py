@@ -39,14 +39,14 @@ SLOW: dict[str, Any] = {
 
 
 async def _three_rounds(table: Table) -> Decision:
-    said: list[str] = []
+    texts: list[str] = []
     for number in (1, 2, 3):
         name = f"talk/{number}"
         if not await table.may_open(name):
             break
         turns = Turns(concurrency="sequential", visibility="previous_rounds")
-        said.append(",".join((await table.ask(name, Prompt("blind"), turns=turns)).electorate))
-    return Decision(Outcome.REACHED, how=(Said(" ".join(said)),))
+        texts.append(",".join((await table.ask(name, Prompt("blind"), turns=turns)).electorate))
+    return Decision(Outcome.REACHED, how=(Said(" ".join(texts)),))
 
 
 async def wait_until(harness: SessionHarness, true: Callable[[Session], bool]) -> None:
@@ -89,9 +89,9 @@ async def test_a_pause_holds_the_next_turn_until_continued() -> None:
     await record_event(harness, PauseAsked())
     await asyncio.sleep(0.3)
     assert not run.done()
-    asked = len(harness.voices.calls)
+    calls_before = len(harness.voices.calls)
     await asyncio.sleep(0.2)
-    assert len(harness.voices.calls) == asked
+    assert len(harness.voices.calls) == calls_before
     await record_event(harness, ContinueAsked())
     assert (await run).outcome is Outcome.REACHED
 

@@ -56,13 +56,13 @@ async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundta
         "Put back as before, since the task does not name it and checks broke: shorten in slug.py."
         in decision_sentence(decision)
     )
-    written = (code / "slug.py").read_text()
-    assert KEPT.strip() in written
-    assert SLUG.strip() in written
-    (found,) = last_trial(await bench.sessions.get(meeting.session)).candidates
-    assert (found.put_back, found.passed) == (("shorten in slug.py",), True)
-    asked = (await bench.sessions.get(meeting.session)).gates["approve"].question
-    assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in asked
+    written_text = (code / "slug.py").read_text()
+    assert KEPT.strip() in written_text
+    assert SLUG.strip() in written_text
+    (results,) = last_trial(await bench.sessions.get(meeting.session)).candidates
+    assert (results.put_back, results.passed) == (("shorten in slug.py",), True)
+    question = (await bench.sessions.get(meeting.session)).gates["approve"].question
+    assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in question
     assert not any("mend" in call.call for call in meeting.voices.calls), "nobody had to be asked again"
 
 
@@ -101,8 +101,8 @@ async def test_a_candidate_that_fails_anyway_is_not_partly_reverted(bench: Round
     )
     decision = await meeting.hold("build", ADD, answers=YES)
     assert decision_sentence(decision).startswith("No candidate passed.")
-    (found,) = last_trial(await bench.sessions.get(meeting.session)).candidates
-    assert found.put_back == ()
+    (results,) = last_trial(await bench.sessions.get(meeting.session)).candidates
+    assert results.put_back == ()
 
 
 async def test_needed_edits_elsewhere_are_kept_and_accidental_deletions_are_reverted(
@@ -118,15 +118,15 @@ async def test_needed_edits_elsewhere_are_kept_and_accidental_deletions_are_reve
     meeting = DeskMeeting(bench, claude=writer_turns(editor=remembers + undo, test_undo=test))
     decision = await meeting.hold("build", "Add undo() to the class Editor in editor.py.", answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
-    written = (code / "editor.py").read_text()
-    assert remembers.rstrip() in written
-    assert LENGTH in written
+    written_text = (code / "editor.py").read_text()
+    assert remembers.rstrip() in written_text
+    assert LENGTH in written_text
 
 
 async def test_a_wrong_new_test_does_not_prevent_reverting_an_accidental_edit(bench: Roundtable, code: Path) -> None:
     commit_tested_function(code)
-    wrong = SLUG_TEST.replace("hello-world", "HELLO")
-    meeting = DeskMeeting(bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG, test_slug=wrong))
+    broken = SLUG_TEST.replace("hello-world", "HELLO")
+    meeting = DeskMeeting(bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG, test_slug=broken))
     decision = await meeting.hold("build", ADD, answers=YES)
     assert decision.next_step == "applied", decision_sentence(decision)
     assert KEPT.strip() in (code / "slug.py").read_text()

@@ -24,12 +24,12 @@ def ranking_reply(*choices: str, seat: str = "") -> str:
     return f"My reasons.\n\n```json\n{json.dumps({'agent_id': seat, 'ranked_choices': choices})}\n```"
 
 
-def voter_turns(pitch: str, ballot: str | dict[str, Any], said: str = "I have thought about it.") -> dict[str, Any]:
+def voter_turns(pitch: str, ballot: str | dict[str, Any], answer: str = "I have thought about it.") -> dict[str, Any]:
     cast = {"text": ballot} if isinstance(ballot, str) else ballot
     return {
         "turns": [
             {"round": "*-pitch", "text": position_reply(pitch, text=f"{pitch}, because.")},
-            {"round": "*-discuss", "text": said},
+            {"round": "*-discuss", "text": answer},
             {"round": "*-ballot", **cast},
         ]
     }

@@ -31,24 +31,24 @@ RULINGS: dict[str, tuple[str, tuple[str, ...]]] = {
 """The base and the merge directives in each stage that writes files."""
 
 
-def build_script(**more: Any) -> dict[str, Any]:
+def build_script(**options: Any) -> dict[str, Any]:
     """Return the script of all seats, with further top-level keys."""
-    return {"seats": {seat: {"turns": _turns(seat)} for seat in SEATS}, **more}
+    return {"seats": {seat: {"turns": _turns(seat)} for seat in SEATS}, **options}
 
 
 def _turns(seat: str) -> list[dict[str, str]]:
     found = {"findings": SAID["findings"][seat]}
     purposes = {"code-review": "fix", "execution": "analyse"}
-    said = {word.replace("-", "*/*-"): words[seat] for word, words in SAID["words"].items()}
-    said["code-review*/*-chunk"] = f"I read all of it.\n\n```json\n{json.dumps(found)}\n```"
-    said |= {f"{file}*/*-{purposes.get(file, 'write')}": files_reply(files) for file, files in FILES[seat].items()}
-    return [{"round": round, "text": text} for round, text in said.items()]
+    turns = {word.replace("-", "*/*-"): words[seat] for word, words in SAID["words"].items()}
+    turns["code-review*/*-chunk"] = f"I read all of it.\n\n```json\n{json.dumps(found)}\n```"
+    turns |= {f"{file}*/*-{purposes.get(file, 'write')}": files_reply(files) for file, files in FILES[seat].items()}
+    return [{"round": round, "text": text} for round, text in turns.items()]
 
 
-def write_config(folder: Path, judges: str, **more: Any) -> str:
+def write_config(folder: Path, judges: str, **options: Any) -> str:
     """Write the script; return a config whose seats use it and judge through an endpoint at this URL."""
     path = folder / "seats.json"
-    path.write_text(json.dumps(build_script(**more)))
+    path.write_text(json.dumps(build_script(**options)))
     voices = f'voices = ["script:{path}"]\njudge = "court:judge"\n'
     seats = "".join(f"[seats.{name}]\n{voices}" for name in SEATS)
     court = f'[endpoints.court]\ndialect = "openai-chat"\nbase_url = "{judges}"\nkey = "none"\nlocal = true\n'
@@ -82,11 +82,11 @@ def _stage_of(prompt: str) -> str:
 
 def _names(prompt: str, stage: str) -> dict[str, str]:
     """By seat, the name under which its candidate stands in the prompt; it is known by a line only it has."""
-    _, *found = re.split(r'^<answer from="candidates: (candidate-[A-Z])">$', prompt, flags=re.MULTILINE)
-    blocks = dict(zip(found[::2], found[1::2], strict=True))
+    _, *sections = re.split(r'^<answer from="candidates: (candidate-[A-Z])">$', prompt, flags=re.MULTILINE)
+    blocks = dict(zip(sections[::2], sections[1::2], strict=True))
     lines = {seat: {line for file in FILES[seat][stage].values() for line in file.splitlines()} for seat in SEATS}
-    own = {seat: lines[seat].difference(*(lines[it] for it in SEATS if it != seat)) for seat in SEATS}
-    return {seat: name for name, text in blocks.items() for seat in SEATS if own[seat] & set(text.splitlines())}
+    own_lines = {seat: lines[seat].difference(*(lines[other] for other in SEATS if other != seat)) for seat in SEATS}
+    return {seat: name for name, text in blocks.items() for seat in SEATS if own_lines[seat] & set(text.splitlines())}
 
 
 # --- the project -----------------------------------------------------------------------------------

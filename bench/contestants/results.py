@@ -1,4 +1,4 @@
-"""What every contestant of `bench.faults` says about its ending, in the same few plain facts."""
+"""The result that every contestant of `bench.faults` returns."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 Act = Callable[..., Awaitable[dict[str, Any]]]
 
 
-def told(status: str, *, voices: Mapping[str, str], failed: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A result: its own word for how it went, whose words it took, and whom it names as missing and why."""
+def contestant_result(
+    status: str, *, voices: Mapping[str, str], failed: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """A result: the status in the contestant's words, the answers it used, and the seats it reports as failed."""
     return {"status": status, "voices": dict(voices), "failed": dict(failed or {})}
 
 
-def or_raised(act: Act) -> Act:
-    """The act's result, or what it raised in its place, with all notes that came along."""
+def return_exceptions(act: Act) -> Act:
+    """Return the exception that an action raises, with its notes, in place of its result."""
 
     @wraps(act)
     async def guarded(**job: Any) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_an_impossible_export_path_is_refused_in_one_sentence(cli: Cli, place: s
     before = sorted(path.name for path in cli.work.iterdir())
     refused = cli.run("project", "last", "--to", place, *form, code=2).stderr
     assert re.search(r"does not name the project\.|could not be written: [\w ]+\.", refused)
-    assert "Name a" in refused
+    assert "Choose " in refused
     assert sorted(path.name for path in cli.work.iterdir()) == before
 
 

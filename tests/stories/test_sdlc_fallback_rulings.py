@@ -113,8 +113,8 @@ async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
     await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(rounds=1, retries=0)))
     await meeting.hold("sdlc")
     session = await bench.sessions.get(meeting.session)
-    question = session.gates["development-dispute"].question
-    assert "No judge was asked: the limits of the session were reached. Whose files do you choose?" in question
+    asked = session.gates["development-dispute"].question
+    assert "No judge was asked: the limits of the session were reached. Whose files do you choose?" in asked
     (end,) = list_stage_ends(session)
     assert "No judge was asked: the limits of the session were reached." in stage_notice_sentences(end)
 

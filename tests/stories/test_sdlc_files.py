@@ -45,8 +45,8 @@ IDEA = "Accounts with a history that can be undone."
 
 def writer_turns(*files: dict[str, str], **rounds: str) -> Turns:
     """Return the turns of a seat that writes these files in turn, with replies for other rounds by suffix."""
-    turns = [{"round": f"*-{round.replace('_', '-')}", "text": text} for round, text in rounds.items()]
-    return [*turns, *({"round": f"*{number}-write", "text": files_reply(text)} for number, text in enumerate(files, 1))]
+    said = [{"round": f"*-{round.replace('_', '-')}", "text": text} for round, text in rounds.items()]
+    return [*said, *({"round": f"*{number}-write", "text": files_reply(text)} for number, text in enumerate(files, 1))]
 
 
 def account_seats(**rounds: str) -> dict[str, Turns]:
@@ -59,18 +59,18 @@ async def hold_stages(
     seats: dict[str, Turns],
     answers: dict[str, str] = YES,
     question: str = IDEA,
-    **options: bool,
+    **more: bool,
 ) -> tuple[DeskMeeting, Decision, tuple[StageEnd, ...]]:
     meeting = DeskMeeting(bench, **seats)
-    settings = {**stage_settings(*stages), **options}
-    decision = await meeting.hold("sdlc", question, settings=settings, answers=answers, seed=7)
+    told = {**stage_settings(*stages), **more}
+    decision = await meeting.hold("sdlc", question, settings=told, answers=answers, seed=7)
     return meeting, decision, list_stage_ends(await bench.sessions.get(meeting.session))
 
 
 async def files_after_stage(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
     """Return the files of the project after a stage by path."""
-    results = await DraftStore(bench.parts.record).load_files(end.draft)
-    return {finding.path: finding.after.decode() if finding.after is not None else None for finding in results}
+    found = await DraftStore(bench.parts.record).load_files(end.draft)
+    return {finding.path: finding.after.decode() if finding.after is not None else None for finding in found}
 
 
 def file_names(folder: Path) -> list[str]:
@@ -141,8 +141,8 @@ async def test_a_judge_of_files_sees_test_results_and_no_names(bench: Roundtable
     assert end.judge == "gemini", "whose own is not among them"
     read = meeting.prompt("development/1-judge", "gemini")
     assert [name for name in ("claude", "gpt", "gemini", "candidate-C", "your change") if name in read] == []
-    text = "Running it: Tests it did not pass: candidate-A: test_it.py::test_it."
-    assert f'<answer from="candidates: candidate-B">\n{text}' in read
+    shown = "Running it: Tests it did not pass: candidate-A: test_it.py::test_it."
+    assert f'<answer from="candidates: candidate-B">\n{shown}' in read
     assert [notice for notice in stage_notice_sentences(end) if "left out" in notice] == [
         "gemini's candidate was left out. its own tests: gemini: test_it.py::test_it failed."
     ]
@@ -221,10 +221,10 @@ async def test_required_fixes_go_only_to_the_author_of_the_base_with_the_spliced
     seats["claude"].insert(0, {"round": "*-refine", "text": files_reply({"accounts.py": whole})})
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert [call for call in list_calls(meeting) if "refine" in call] == ["development/1-refine/claude"]
-    prompt = meeting.prompt("development/1-refine", "claude")
-    assert "users in accounts.py must take a limit" in prompt
-    assert render_section(LOGIN, "gpt").strip() in prompt
-    assert "You may change only: accounts.py." in prompt
+    shown = meeting.prompt("development/1-refine", "claude")
+    assert "users in accounts.py must take a limit" in shown
+    assert render_section(LOGIN, "gpt").strip() in shown
+    assert "You may change only: accounts.py." in shown
     assert await files_after_stage(bench, end) == {"accounts.py": whole}
     assert Contribution("accounts.py", "login", "gpt") in end.took
     assert end.all_notices == (JudgedOwnAnswer("claude", "all_answered"),)
@@ -268,8 +268,8 @@ async def test_the_person_chooses_between_disputed_candidates_and_sees_their_tes
 
     meeting = DeskMeeting(bench, **seats)
     await meeting.open("sdlc", IDEA, settings=stage_settings(stage), answers=YES, seed=7, headless=False)
-    answers = {"development-dispute": ("gemini", "It is the careful one."), "deliver": ("later", "")}
-    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, answers))
+    given = {"development-dispute": ("gemini", "It is the careful one."), "deliver": ("later", "")}
+    await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
     (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
     assert end.text == "Files written: accounts.py.\nIt is the careful one."
     assert (end.how, end.base) == ("chosen", "gemini")
@@ -348,10 +348,10 @@ async def test_tests_of_one_stage_are_checks_of_the_next_stage(
         {"round": "service/*-write", "text": files_reply(greeting)},
     ]
     gpt = [{"round": "service/*-write", "text": files_reply(breaking)}]
-    single = {"seats": ("claude",)}
+    alone = {"seats": ("claude",)}
     stages = (
-        msgspec.structs.replace(DEVELOPMENT, **single),
-        msgspec.structs.replace(QA, **single),
+        msgspec.structs.replace(DEVELOPMENT, **alone),
+        msgspec.structs.replace(QA, **alone),
         msgspec.structs.replace(SERVICE, rounds=1),
     )
     meeting, _, (development, qa, service) = await hold_stages(bench, *stages, seats={"claude": claude, "gpt": gpt})
@@ -360,18 +360,18 @@ async def test_tests_of_one_stage_are_checks_of_the_next_stage(
     assert qa.took == (Contribution("tests/test_accounts.py", "", "claude"),)
     assert qa.text == "Files written: tests/test_accounts.py."
     session = await bench.sessions.get(meeting.session)
-    trial = session.results["service/1-try"]
-    assert isinstance(trial, CandidatesTried)
+    ran = session.results["service/1-try"]
+    assert isinstance(ran, CandidatesTried)
     assert {
-        candidate.seat: [(check.name, check.passed) for check in candidate.checks] for candidate in trial.candidates
+        candidate.seat: [(check.name, check.passed) for check in candidate.checks] for candidate in ran.candidates
     } == {
         "claude": [("tests", True)],
         "gpt": [("tests", False)],
     }, "what earlier stages wrote as tests says whether a later one breaks anything"
     assert (service.how, service.base) == ("alone", "claude")
     assert sorted(await files_after_stage(bench, service)) == ["accounts.py", "greeting.py", "tests/test_accounts.py"]
-    prompt = meeting.prompt("service/1-write", "gpt")
-    assert prompt.index("Claude's accounts.") < prompt.index("class AccountsTest"), "the program before its tests"
+    shown = meeting.prompt("service/1-write", "gpt")
+    assert shown.index("Claude's accounts.") < shown.index("class AccountsTest"), "the program before its tests"
 
 
 async def test_a_later_stage_cannot_remove_the_tests_of_an_earlier_stage(bench: Roundtable) -> None:
@@ -401,9 +401,9 @@ async def test_a_new_project_ignores_the_folder_in_which_it_was_started(
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     session = await bench.sessions.get(meeting.session)
     assert not session.rounds["development/1-write"].opened.turns.at_bench, "an agent gets no copy of that folder"
-    trial = session.results["development/1-try"]
-    assert isinstance(trial, CandidatesTried)
-    assert [candidate.checks for candidate in trial.candidates] == [()], (
+    ran = session.results["development/1-try"]
+    assert isinstance(ran, CandidatesTried)
+    assert [candidate.checks for candidate in ran.candidates] == [()], (
         "the repository's failing test is no check of this project"
     )
     assert await files_after_stage(bench, end) == {"slug.py": SLUG}
@@ -426,14 +426,14 @@ async def test_an_existing_project_is_extended_by_edits_and_whole_files(bench: R
         "gpt": [{"round": "*", "text": whole}],
     }
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats, existing=True)
-    prompt = meeting.prompt("development/1-write", "gpt")
-    assert "raise NotImplementedError" in prompt
-    assert "keep their structure, names and style" in prompt
+    shown = meeting.prompt("development/1-write", "gpt")
+    assert "raise NotImplementedError" in shown
+    assert "keep their structure, names and style" in shown
     session = await bench.sessions.get(meeting.session)
     assert session.rounds["development/1-write"].opened.turns.at_bench
-    trial = session.results["development/1-try"]
-    assert isinstance(trial, CandidatesTried)
-    assert [[check.name for check in candidate.checks if check.passed] for candidate in trial.candidates] == [
+    ran = session.results["development/1-try"]
+    assert isinstance(ran, CandidatesTried)
+    assert [[check.name for check in candidate.checks if check.passed] for candidate in ran.candidates] == [
         ["tests"],
         ["tests"],
     ]

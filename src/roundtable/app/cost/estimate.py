@@ -19,6 +19,7 @@ from roundtable.app.opening.context_window import (
 from roundtable.app.opening.meeting_catalog import MeetingCatalog
 from roundtable.core.replies import find_reply_codec
 from roundtable.core.replies.file_changes import choose_changes_codec
+from roundtable.core.stage_address import StageAddress
 from roundtable.core.text.chunks import CHUNK_TOKENS, SizedFile
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Expect, Right, Seat
@@ -76,10 +77,10 @@ class PromptForecast:
 
     def forecast_prompts(self, round: PlannedRound, template: int) -> list[int]:
         """Return the bytes of each prompt of a round; `template` is the size of its text and form."""
-        stage, _, lap = round.turns.stage.partition("/")
-        self._enter_stage(stage)
+        address = StageAddress.parse(round.turns.stage)
+        self._enter_stage(address.stage)
         # A lap runs a program, and its output is part of the later prompts.
-        self._printed = PRINTED_BYTES if lap and self._pace.at_worst else 0
+        self._printed = PRINTED_BYTES if address.lap and self._pace.at_worst else 0
         times = self._count_parts(round) if "part" in round.shows else 1
         return [self._measure_prompt(round, template, times) for _ in range(times)]
 

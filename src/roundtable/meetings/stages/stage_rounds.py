@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import Stage
 from roundtable.core.values import Turns
 from roundtable.meetings.meeting import PlannedRound, ShownContent
@@ -36,7 +37,7 @@ def _stage_rounds(stage: Stage, runs: int) -> Iterator[PlannedRound]:
             yield from _review_rounds(stage)
         case "run":
             for lap in range(1, runs + 1):
-                yield from _files_rounds(stage, f"{stage.name}/{lap}", "analyse", likely=lap == 1)
+                yield from _files_rounds(stage, StageAddress(stage.name, lap=lap).name, "analyse", likely=lap == 1)
 
 
 def _discussion_rounds(stage: Stage) -> Iterator[PlannedRound]:

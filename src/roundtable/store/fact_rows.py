@@ -18,7 +18,7 @@ _BLOB = "SELECT data FROM blobs WHERE digest = ?"
 
 
 def read_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
-    """A row of the table of facts, with its long texts."""
+    """Return the fact in a row of the table of facts, with its long texts."""
     seq, at, session, version, body, packed = row
     return Recorded(
         seq, at, session, unpack_event(body, version, (lambda digest: read_stored_blob(db, digest)) if packed else None)
@@ -26,7 +26,7 @@ def read_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
 
 
 def read_stored_blob(db: sqlite3.Connection, digest: Digest) -> bytes:
-    """A stored blob, checked against its digest."""
+    """Return a stored blob, checked against its digest."""
     row = db.execute(_BLOB, (digest,)).fetchone()
     if row is None:
         raise NotFound(f"Blob {digest} is not in the record.", "The blob may be in the record of another machine.")

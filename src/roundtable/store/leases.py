@@ -1,4 +1,4 @@
-"""Lease holders: which process holds a session, and whether it is still alive. A killed process must not block its
+"""Lease holders: the process that runs a session, and whether it is still alive. A killed process must not block its
 session."""
 
 from __future__ import annotations

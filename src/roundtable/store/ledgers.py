@@ -1,4 +1,4 @@
-"""The ledger: how entries are filed, and where they are stored: in tables of the record's database, or in memory."""
+"""The ledger: files the entries of sessions, in tables of the record's database or in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record in one SQLite file, shared by several processes: one thread writes in groups, another reads."""
+"""The record in one SQLite file that several processes share: one thread writes in groups, another reads."""
 
 from __future__ import annotations
 

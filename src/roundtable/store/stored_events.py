@@ -1,4 +1,4 @@
-"""What every store does with an event before it is written and after it is read: redaction, blobs, checks."""
+"""Prepares events for storage and reads them back: redaction, blobs, checks; used by every store."""
 
 from __future__ import annotations
 

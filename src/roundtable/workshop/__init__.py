@@ -1,1 +1,1 @@
-"""The bench: where a decision becomes files that were run, read and approved."""
+"""The workshop: turns decisions into files that are tested, reviewed and approved."""

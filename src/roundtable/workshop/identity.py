@@ -36,7 +36,7 @@ def create_workshop_temp_folder() -> TemporaryDirectory[str]:
 
 
 def is_orphaned_workshop_name(name: str) -> bool:
-    """Whether a name was made by `process_owned_name` (or begins with such a name) and its process is gone."""
+    """Whether a name was made by `make_workshop_temp_name` (or begins with such a name) and its process is gone."""
     owner = _NAME.match(name)
     return owner is not None and _start_time(int(owner[1])) != owner[2]
 

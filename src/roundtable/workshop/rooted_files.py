@@ -32,9 +32,12 @@ class FileContent(msgspec.Struct, frozen=True):
         """Whether the owner may execute the file."""
         return bool(self.mode & stat.S_IXUSR)
 
-    def is_same_for_git(self, other: FileContent | None) -> bool:
-        """Whether git would see two files as equal: same bytes and same executable bit."""
-        return other is not None and (self.data, self.executable) == (other.data, other.executable)
+    @staticmethod
+    def are_same_for_git(one: FileContent | None, other: FileContent | None) -> bool:
+        """Whether git would see two files as equal: same bytes and same executable bit, or both missing."""
+        if one is None or other is None:
+            return one is other
+        return (one.data, one.executable) == (other.data, other.executable)
 
 
 class UnsafePath(Exception):
@@ -77,7 +80,7 @@ class ConfinedFolder:
             return None
 
     def write(self, path: str, content: FileContent, temporary_name: str) -> None:
-        """Replace a file atomically: write a temporary file `draft` next to it, then rename. The folder must exist."""
+        """Replace a file atomically: write a temporary file next to it, then rename. The folder must exist."""
         with self.open_parent(path) as (name, parent):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary_name, dir_fd=parent)

@@ -26,7 +26,6 @@ from roundtable.workshop.edit.journal_replay import (
     FileStates,
     JournalResult,
     execute_journal,
-    is_same_content,
     open_edit_target,
     recover_open_journals,
 )
@@ -62,7 +61,7 @@ def apply_draft_edits(
             return refused
         draft = target.journals.begin(content for content in before.values() if content is not None)
         after = _wanted_files(files, before, draft)
-        changed = [path for path in before if not is_same_content(before[path], after[path])]
+        changed = [path for path in before if not FileContent.are_same_for_git(before[path], after[path])]
         if not changed:
             raise UsageError("There is nothing to write: the files already have this content.")
         before, after = {path: before[path] for path in changed}, {path: after[path] for path in changed}

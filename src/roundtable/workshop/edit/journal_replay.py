@@ -114,11 +114,6 @@ def execute_journal(target: EditTarget, journal: Journal) -> JournalResult | Non
     return JournalResult(skipped)
 
 
-def is_same_content(one: FileContent | None, other: FileContent | None) -> bool:
-    """Whether two files are equal, or both missing."""
-    return one is other if one is None or other is None else one.is_same_for_git(other)
-
-
 def _open_repository(workspace: Path) -> Repository | None:
     repository = Repository.open(workspace)
     if repository is None and (trouble := explain_unusable_git_repository(workspace)):
@@ -238,9 +233,9 @@ def _change_files(
             old_content, new_content = (
                 target.journals.read_file(journal, stored) if stored else None for stored in (old, new)
             )
-            if is_same_content(current, new_content):
+            if FileContent.are_same_for_git(current, new_content):
                 continue
-            if not is_same_content(current, old_content):
+            if not FileContent.are_same_for_git(current, old_content):
                 skipped.append(entry.path)
             else:
                 _put_file(target.tree, entry.path, new_content, journal.draft)

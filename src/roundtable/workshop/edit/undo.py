@@ -24,12 +24,11 @@ from roundtable.workshop.edit.journal_replay import (
     EditTarget,
     FileStates,
     execute_journal,
-    is_same_content,
     open_edit_target,
 )
 from roundtable.workshop.identity import current_user_name
 from roundtable.workshop.repo.commits import DETACHED, RefUpdate, Repository
-from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
+from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 
 class AlreadyUndone(UsageError):
@@ -130,7 +129,7 @@ def _journaled_states(journals_folder: JournalFolder, change: Journal, which: st
 def _require_unchanged(tree: ConfinedFolder, change: Journal, expected: FileStates) -> None:
     for path, content in expected.items():
         try:
-            unchanged = is_same_content(tree.read(path), content)
+            unchanged = FileContent.are_same_for_git(tree.read(path), content)
         except UnsafePath:
             unchanged = False
         if not unchanged:

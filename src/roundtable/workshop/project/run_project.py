@@ -92,7 +92,7 @@ class InterruptedRun(Exit, frozen=True):
 async def run_project_plan(
     sandbox: Sandbox, tree: Path, plan: RunPlan, on_line: LineCallback, stop: asyncio.Event, *, install: bool = False
 ) -> tuple[CheckOutcome, ...]:
-    """Run the steps of a plan and return how each ended. `tell` gets every line at once; `stop` ends the run."""
+    """Run the steps of a plan and return how each ended. `on_line` gets every line at once; `stop` ends the run."""
     steps: list[CheckOutcome] = []
     if install:
         steps.append(await _run_install(sandbox, tree, plan, on_line, stop))

@@ -35,7 +35,7 @@ _MAX_LIST_BYTES = 100_000_000
 
 @contextmanager
 def inspect_worktree_changes(workspace: Path, folder: Path, base: str, saved_index: Path) -> Generator[WorktreeChanges]:
-    """Compare a worktree with its base commit; `known` is our index from when the worktree was created."""
+    """Compare a worktree with its base commit; `saved_index` is our index from its creation."""
     with create_workshop_temp_folder() as place:
         index = Path(place, "index")
         try:

@@ -36,7 +36,7 @@ from roundtable.workshop.repo.worktree_changes import (
     list_worktree_path_parents,
     pin_worktree_commit,
 )
-from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
+from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 FIRST_PORT, LAST_PORT, PORTS_PER_WORKTREE = 42_000, 60_000, 10
 """Every worktree has ten ports, counted from its first one."""
@@ -360,10 +360,9 @@ def _content_bytes(path: Path) -> bytes:
 def _is_same_file(worktree_folder: ConfinedFolder, workspace_folder: ConfinedFolder, path: str) -> bool:
     """Whether a file is equal in both folders, or missing in both; anything that is not a file is unequal."""
     try:
-        one, other = worktree_folder.read(path), workspace_folder.read(path)
+        return FileContent.are_same_for_git(worktree_folder.read(path), workspace_folder.read(path))
     except UnsafePath:
         return False
-    return one is other if one is None or other is None else one.is_same_for_git(other)
 
 
 def _is_port_free(port: int) -> bool:

@@ -31,7 +31,7 @@ class RunResult(msgspec.Struct, frozen=True):
 async def run_sandbox_job(
     sandbox: Sandbox, job: Job, on_output: Callable[[bytes], None] = lambda data: None
 ) -> RunResult:
-    """Run a job to its end; `hear` receives the output as it comes."""
+    """Run a job to its end; `on_output` receives the output as it comes."""
     tail = _Tail(job.bounds.output)
     async with aclosing(sandbox.run(job)) as run:
         async for event in run:

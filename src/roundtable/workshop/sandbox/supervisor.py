@@ -70,7 +70,7 @@ class RunSupervisor:
         self.limit: Limit | None = None
 
     async def run(self, stop_run: StopRun, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
-        """Send the job its files and yield its output; call `end` in every case before the final event."""
+        """Send the job its files and yield its output; call `stop_run` in every case before the final event."""
         feeding = asyncio.create_task(send_job_files(self._process, files)) if files else None
         try:
             async with aclosing(self.outputs()) as outputs:

@@ -25,7 +25,7 @@ class FiledEntry(msgspec.Struct, frozen=True):
 
 
 class LedgerTable(Protocol):
-    """Where filed entries are stored."""
+    """A table of filed entries."""
 
     def find_entry(self, workspace: str, id: str) -> FiledEntry | None: ...
 

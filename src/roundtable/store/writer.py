@@ -45,7 +45,7 @@ class _Outcome(NamedTuple):
 
 
 class WriterThread:
-    """Owns the writing connection, and wakes those who wait for a session to change."""
+    """Owns the writing connection, and wakes the tasks that wait for a session to change."""
 
     def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], Exception]) -> None:
         self._connection = connection

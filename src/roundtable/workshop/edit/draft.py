@@ -42,7 +42,7 @@ MAX_FILE_BYTES = 1_000_000
 MAX_CHANGED_FILES = 200
 
 _REDACTION_MARK = re.compile(rb"\[redacted:[\w-]+\]")
-"""What the record contains in place of a secret that a seat wrote."""
+"""The mark that the record contains in place of a secret."""
 
 SecretFinder = Callable[[str], Sequence[str]]
 """Returns the kinds of secrets found in a text."""

@@ -40,7 +40,7 @@ class WriteFailed(RoundtableError):
 
 
 class EditTarget(msgspec.Struct, frozen=True):
-    """What writing needs: the journals, the workspace, and its repository if it has one."""
+    """The journals, the workspace, and its repository if it has one."""
 
     journals: JournalFolder
     tree: ConfinedFolder
@@ -48,7 +48,7 @@ class EditTarget(msgspec.Struct, frozen=True):
 
 
 class JournalResult(msgspec.Struct, frozen=True):
-    """The result of a journal: files that someone else changed meanwhile, and a note on what remains to be done."""
+    """The result of a journal: files left alone because they had changed, and a note on unfinished work."""
 
     left: tuple[str, ...] = ()
     note: str = ""

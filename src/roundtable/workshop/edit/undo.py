@@ -42,7 +42,7 @@ class AlreadyUndone(UsageError):
 
 
 class UndoResult(msgspec.Struct, frozen=True):
-    """The change that was undone, how in one sentence, and files left alone because they changed meanwhile."""
+    """The change that was undone, the result in one sentence, and files left alone because they had changed."""
 
     change: Journal
     how: str

@@ -26,7 +26,7 @@ _HARMLESS_VALUE = re.compile(r"[\d.]+|true|false|yes|no|on|off|/.*", re.IGNORECA
 
 
 class ContainerRisk(StrEnum):
-    """Why a container build is refused (a closed set)."""
+    """The reason why a container build is refused (a closed set)."""
 
     PIPE_TO_SHELL = "pipe_to_shell"
     REMOTE = "remote"

@@ -56,7 +56,7 @@ def _open_staging_folder(place: Path) -> Generator[Path]:
 
 
 def _remove_staging_folder(folder: Path) -> None:
-    """Remove the folder, its lock last: if this process is killed meanwhile, the rest is still known as ours."""
+    """Remove the folder, its lock last: if this process is killed in between, the lock still marks the rest as ours."""
     for path in folder.iterdir():
         if path.name != _LOCK_NAME:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -125,7 +125,7 @@ async def _compose_steps(
 
 
 def _compose_override(name: str, names: ComposeNames, bounds: Bounds) -> dict[str, object]:
-    """Return a compose override: services reach only each other, have limits and a name of ours; missing images are not
+    """Return a compose override: services reach only each other, have limits and our own names; missing images are not
     pulled."""
     limits: dict[str, object] = {
         "read_only": True,

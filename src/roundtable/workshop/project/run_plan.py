@@ -1,4 +1,4 @@
-"""How a project says it is run: the file `run.toml` at its root, or what its other files suggest.
+"""The run plan of a project: the file `run.toml` at its root, or a guess from its other files.
 
 [install]                       # what it needs from the network; only with a person's yes
 argv = ["pip", "install", "-r", "requirements.txt"]
@@ -48,7 +48,7 @@ TomlTable = dict[str, object]
 
 
 class RunPlan(msgspec.Struct, frozen=True):
-    """How to run a project: argument lists for each step. `guess` says so if the project has no plan of its own."""
+    """The argument lists for each step of running a project. `guess` says so if the project has no plan of its own."""
 
     run: tuple[str, ...]
     seconds: float = 60.0
@@ -59,7 +59,7 @@ class RunPlan(msgspec.Struct, frozen=True):
 
 
 class _InvalidPlan(Exception):
-    """What is wrong with a plan, and what to write instead."""
+    """A plan is invalid; the message says what is wrong and what to write instead."""
 
 
 def choose_project_run_plan(files: Mapping[str, str]) -> RunPlan | str:

@@ -165,7 +165,7 @@ async def _run_program(
 
 
 def _make_job(tree: Path, plan: RunPlan, script: Sequence[str], starts: Sequence[Sequence[str]], bounds: Bounds) -> Job:
-    """Wrap the plan's program in a script of ours: on a copy of the tree, with the plan's variables."""
+    """Wrap the plan's program in our script, to run on a copy of the tree, with the plan's variables."""
     packages = str(tree / _PACKAGES)
     variables = {"PYTHONUNBUFFERED": "1", "PIP_TARGET": packages, "PYTHONPATH": packages, **plan.env}
     argv = ("env", *(f"{name}={value}" for name, value in variables.items()), "sh", "-c", *script)

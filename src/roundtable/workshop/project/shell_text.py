@@ -18,7 +18,7 @@ _LAUNCHERS = (
     r"|\w+=\S*\s+|[({]\s*|(?:if|then|do|!)\s+)*"
     r"(?:(?:[\w./]*/)?(?:su|runuser|gosu|su-exec)\s+(?:[^\s;&|]+\s+)*?)?"
 )
-"""What may precede a program and only starts it. A word must match one alternative only: otherwise matching takes
+"""Words that may precede a program and only start it. A word must match one alternative only: otherwise matching takes
 exponential time."""
 _WORD_END = r"(?=[\s;&|)}<>]|$)"
 _PIPE_TO_SHELL = re.compile(rf"\|&?\s*{_LAUNCHERS}(?:\S*/)?{_SHELL}{_WORD_END}", re.IGNORECASE)
@@ -115,7 +115,7 @@ def _substitutes_download(line: str) -> bool:
 
 
 def _hides_program(text: str) -> bool:
-    """Whether a variable or the output of a command stands in the place of a program's name."""
+    """Whether a variable or the output of a command is used as the name of a program."""
     return any(_UNKNOWN_PROGRAM.match(word) for line in text.splitlines() for word in _programs(line))
 
 

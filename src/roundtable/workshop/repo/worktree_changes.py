@@ -46,7 +46,7 @@ def inspect_worktree_changes(workspace: Path, folder: Path, base: str, saved_ind
 
 
 class FileDifference(NamedTuple):
-    """How git sees a changed file: its mode and digest before, and its mode now."""
+    """A changed file as git sees it: its mode and digest before, and its mode now."""
 
     was: str
     digest: str

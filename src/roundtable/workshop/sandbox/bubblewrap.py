@@ -36,7 +36,7 @@ _PROC_OPTIONS = ("--proc", "/proc", "--remount-ro", "/proc")
 """Read-only as a whole: the kernel treats root as root in every namespace, which could set
 /proc/sys/kernel/core_pattern."""
 _OPTION_VARIANTS = (("--disable-userns", *_PROC_OPTIONS), _PROC_OPTIONS, ("--dir", "/proc"))
-"""Older versions cannot forbid nested namespaces, and in some containers nobody may mount a new /proc."""
+"""Older versions cannot forbid nested namespaces, and some containers forbid mounting a new /proc."""
 _SHM_BYTES = 64 << 20
 _STOP_TIMEOUT = 60.0
 """Seconds in which a killed sandbox must be gone; longer is a fault, so the caller stops waiting."""

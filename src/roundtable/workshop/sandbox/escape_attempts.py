@@ -177,7 +177,7 @@ class EscapeOutcome(msgspec.Struct, frozen=True):
 
 
 class EscapeTargets(msgspec.Struct, frozen=True):
-    """Real things of this machine that an attempt is told about and must not reach."""
+    """Files, servers and a process of this machine that an attempt knows of and must not reach."""
 
     folder: str
     secret: str

@@ -18,7 +18,7 @@ from roundtable.core.sandbox import Limit
 from roundtable.core.text.sanitize import sanitize_line
 
 SOURCE_MOUNT = "/run/source"
-"""Where the job's folder is mounted if the job works on a copy of it."""
+"""The mount point of the job's folder if the job works on a copy of it."""
 SANDBOX_PROCESSES = 4
 """Processes of the sandbox itself, in addition to those of the job."""
 
@@ -93,7 +93,7 @@ class InitReport:
 
     @property
     def failure(self) -> str:
-        """Why the job never began; empty if it did."""
+        """The reason why the job never began; empty if it did."""
         began = any(line == "began" or line.startswith("ended") for line in self._lines())
         return (
             ""

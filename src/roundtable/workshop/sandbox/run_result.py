@@ -13,7 +13,7 @@ from roundtable.core.sandbox import Exit, Job, Limit, Output
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended: its exit code or why it was stopped, and the end of its output."""
+    """The result of a run: its exit code or why it was stopped, and the end of its output."""
 
     code: int | None
     output: bytes

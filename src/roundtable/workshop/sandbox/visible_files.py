@@ -1,5 +1,7 @@
-"""What a sandboxed program sees of this machine: system programs, its toolchain, package caches, and its folder without
-sensitive files."""
+"""The parts of this machine that a sandboxed program sees.
+
+These are system programs, its toolchain, package caches, and its folder without sensitive files.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +166,7 @@ _PUBLISHED_PACKAGES = frozenset({"node_modules", "site-packages", "__pycache__"}
 
 
 class SandboxView(msgspec.Struct, frozen=True):
-    """What a job sees: its program, paths mounted as they are, hidden files and folders, PATH, and paths mounted
+    """The view of a job: its program, paths mounted as they are, hidden files and folders, PATH, and paths mounted
     elsewhere."""
 
     program: str
@@ -176,7 +178,7 @@ class SandboxView(msgspec.Struct, frozen=True):
 
 
 class _Program(NamedTuple):
-    """Where a program is, where the job finds it, and the folder that is mounted with all its contents."""
+    """A program: its real path, the path that the job sees, and the folder that is mounted as a whole."""
 
     real: str
     seen: str

@@ -1,4 +1,4 @@
-"""Where a new symbol is inserted: next to the neighbors it had, else after the last one, else in the empty body.
+"""The place of a new symbol: next to the neighbors it had, else after the last one, else in the empty body.
 
 Conditions, `class << self` and headings such as `private:` change the meaning of what is inserted below them.
 """

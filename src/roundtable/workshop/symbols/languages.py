@@ -12,7 +12,7 @@ NodeFields = frozenset[tuple[str, str]]
 
 
 class SymbolKind(StrEnum):
-    """What a symbol is. A SCOPE (namespace, module, `impl`) only contains others; a PROTOTYPE has no body."""
+    """The kind of a symbol. A SCOPE (namespace, module, `impl`) only contains others; a PROTOTYPE has no body."""
 
     FUNCTION = "function"
     METHOD = "method"
@@ -24,7 +24,7 @@ class SymbolKind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """How one language looks as a syntax tree: which nodes are symbols and which nodes belong to them.
+    """The syntax tree of one language: which nodes are symbols and which nodes belong to them.
 
     `transparent` nodes are searched for symbols; `conditional` ones among them, such as `if`, change what is inside.
     `wrappers` belong to the one symbol inside them; `kept_wrappers` stay when a replacement comes without them.

@@ -72,7 +72,7 @@ _OWNER_AND_SYMBOL = re.compile(r"`([^`\s]+['’]s)\s+([^`]+)`")
 
 
 class MergeAction(StrEnum):
-    """What an order does."""
+    """The action of an order."""
 
     TAKE = "take"
     TAKE_FILE = "take_file"
@@ -99,7 +99,7 @@ class UnclearDirective(NamedTuple):
 
 
 class DirectiveVocabulary(NamedTuple):
-    """What words can mean: the seats, the files, and the last parts of all symbol names."""
+    """The meanings of words: the seats, the files, and the last parts of all symbol names."""
 
     base: str
     seats: Collection[str]

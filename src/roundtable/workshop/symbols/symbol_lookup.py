@@ -1,4 +1,4 @@
-"""Which symbols of a file a name means, as a person wrote it or as another file has it."""
+"""Finds the symbols of a file that a name means, as a person wrote it or as another file has it."""
 
 from __future__ import annotations
 

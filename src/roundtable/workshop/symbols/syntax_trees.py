@@ -18,7 +18,7 @@ from roundtable.workshop.symbols.languages import Language, find_source_language
 
 
 class SpliceRefusal(NamedTuple):
-    """Why a symbol was not spliced: the kind of refusal, and one sentence for people."""
+    """The reason why a symbol was not spliced: the kind of refusal, and one sentence for people."""
 
     kind: RefusalKind
     sentence: str

@@ -22,7 +22,7 @@ _SOURCE_ROOTS = {"src", "lib", "python", "app"}
 
 
 class ImportTarget(NamedTuple):
-    """What an imported name refers to: a symbol of another file, or that file if `member` is empty."""
+    """The target of an imported name: a symbol of another file, or that file if `member` is empty."""
 
     path: str
     member: str = ""

@@ -60,7 +60,7 @@ class SourceLines:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line begins, and the end of the source."""
+        """The offset of each line, and the end of the source."""
         return [0, *(newline.end() for newline in re.finditer(rb"\n", self._source)), len(self._source) + 1]
 
     def number_at(self, offset: int) -> int:

@@ -1,4 +1,4 @@
-"""What a name in a file means: the symbols of other files that are visible there."""
+"""Resolves names in a file to the symbols of other files that are visible there."""
 
 from __future__ import annotations
 

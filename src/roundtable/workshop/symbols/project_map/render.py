@@ -10,11 +10,11 @@ from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.project_map.project_map import MappedFile, MappedSymbol, ProjectMap, SymbolUse
 
 _USES_SHOWN = (None, 40, 15, 6, 3, 1)
-"""How many uses of one symbol are shown: all, or fewer to fit the budget."""
+"""The number of uses shown per symbol: all, or fewer to fit the budget."""
 
 
 class _Omissions(NamedTuple):
-    """What is left out to fit the budget; in the last step all but a few symbols."""
+    """The parts left out to fit the budget; in the last step all but a few symbols."""
 
     private: bool = False
     signatures: bool = False

@@ -72,27 +72,32 @@ class _Language:
     foot: tuple[str, ...] = ()
 
 
-def _python_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
+def _python_head(package: str, imports: list[tuple[str, int, str]]) -> list[str]:
     return [
         f'"""Part of {package}."""',
         "",
-        *(f"from shop.{folder}.part_{at:02} import {name}" for folder, at, name in wanted),
+        *(f"from shop.{folder}.part_{at:02} import {name}" for folder, at, name in imports),
         "",
     ]
 
 
-def _script_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
-    return [*(f"import {{ {name} }} from '../{folder}/part{at:02}';" for folder, at, name in wanted), ""]
+def _script_head(package: str, imports: list[tuple[str, int, str]]) -> list[str]:
+    return [*(f"import {{ {name} }} from '../{folder}/part{at:02}';" for folder, at, name in imports), ""]
 
 
-def _go_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
-    others = sorted({name for name, _, _ in wanted if name != package})
-    return [f"package {package}", "", *(f'import "example.com/planted/services/{other}"' for other in others), ""]
+def _go_head(package: str, imports: list[tuple[str, int, str]]) -> list[str]:
+    packages = sorted({name for name, _, _ in imports if name != package})
+    return [
+        f"package {package}",
+        "",
+        *(f'import "example.com/planted/services/{package_name}"' for package_name in packages),
+        "",
+    ]
 
 
-def _java_head(package: str, wanted: list[tuple[str, int, str]]) -> list[str]:
-    others = sorted({(name, at) for name, at, _ in wanted if name != package})
-    imports = (f"import com.planted.{other}.{other.title()}Part{at:02};" for other, at in others)
+def _java_head(package: str, uses: list[tuple[str, int, str]]) -> list[str]:
+    packages = sorted({(name, at) for name, at, _ in uses if name != package})
+    imports = (f"import com.planted.{package_name}.{package_name.title()}Part{at:02};" for package_name, at in packages)
     return [f"package com.planted.{package};", "", *imports, ""]
 
 
@@ -203,10 +208,10 @@ def _file(language: _Language, index: int, place: int, at: int, ends: dict[str, 
     package, before = language.packages[place], language.packages[place - 1]
     mates = [(at + step) % FILES_PER_PACKAGE for step in (1, 2, 3)]
     works = [(package, mate, _work_name(index, package, mate, 0)) for mate in mates]
-    wrong = [
+    faults = [
         kind for one, other, kind in _every_fault() if (one, other) == (index, (place - 1) % len(language.packages))
     ]
-    far = [(before, 0, _fault_name(index, place - 1, kind)) for kind in wrong] if at == 5 else []
+    far = [(before, 0, _fault_name(index, place - 1, kind)) for kind in faults] if at == 5 else []
     lines = language.head(package, works + far)
     if language.foot:
         lines += [f"public class {package.title()}Part{at:02} {{"]
@@ -227,11 +232,11 @@ def _file(language: _Language, index: int, place: int, at: int, ends: dict[str, 
             number = next(row for row, text in enumerate(lines, 1) if text == language.defined(name, kind.takes))
             ends.setdefault(name, {})["defined"] = End(path, number, lines[number - 1].strip())
     if far:
-        given = tuple(dict.fromkeys(given_name for kind in wrong for given_name in kind.gives))
+        names = tuple(dict.fromkeys(given_name for kind in faults for given_name in kind.gives))
         calls = [
-            language.called(word, part, name, kind.gives) for (word, part, name), kind in zip(far, wrong, strict=True)
+            language.called(word, part, name, kind.gives) for (word, part, name), kind in zip(far, faults, strict=True)
         ]
-        define(_work_name(index, package, at, 99), given, 7, calls)
+        define(_work_name(index, package, at, 99), names, 7, calls)
         for (_, _, name), call in zip(far, calls, strict=True):
             number = next(row for row, text in enumerate(lines, 1) if call in text)
             ends.setdefault(name, {})["used"] = End(path, number, lines[number - 1].strip())
@@ -254,7 +259,7 @@ def _near(language: _Language, index: int, at: int, name: str) -> str:
 
 def _others() -> dict[str, bytes]:
     """What else lies in a repository: settings, tests, and a lock file."""
-    made = {
+    definitions = {
         "go.mod": "module example.com/planted\n",
         "package.json": '{"name": "planted", "private": true}\n',
         "pyproject.toml": '[project]\nname = "planted"\nversion = "1"\n',
@@ -265,9 +270,13 @@ def _others() -> dict[str, bytes]:
     }
     for package in ("audit", "basket", "ledger", "tariff"):
         name = _work_name(0, package, 3, 0)
-        made[f"tests/test_{package}.py"] = (
+        definitions[f"tests/test_{package}.py"] = (
             f"from shop.{package}.part_03 import {name}\n\n\ndef test_{package}():\n    assert {name}(1, 2) > 0\n"
         )
-    made["web/src/browse/part03.spec.ts"] = "import { work_browse_03_0 } from './part03';\n\nwork_browse_03_0(1, 2);\n"
-    made["services/stock/part03_test.go"] = "package stock\n\nfunc check() int { return Work_stock_03_0(1, 2) }\n"
-    return {path: text.encode() for path, text in made.items()}
+    definitions["web/src/browse/part03.spec.ts"] = (
+        "import { work_browse_03_0 } from './part03';\n\nwork_browse_03_0(1, 2);\n"
+    )
+    definitions["services/stock/part03_test.go"] = (
+        "package stock\n\nfunc check() int { return Work_stock_03_0(1, 2) }\n"
+    )
+    return {path: text.encode() for path, text in definitions.items()}

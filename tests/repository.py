@@ -20,8 +20,8 @@ def git(folder: Path, *args: str) -> str:
     """Run git as somebody whose own settings do not matter."""
     who = ("-c", "user.name=tester", "-c", "user.email=tester@localhost", "-c", "init.defaultBranch=main")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    done = subprocess.run(["git", *who, *args], cwd=folder, env=env, capture_output=True, text=True, check=True)
-    return done.stdout
+    completed = subprocess.run(["git", *who, *args], cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return completed.stdout
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -62,10 +62,10 @@ def commit(folder: Path, message: str) -> None:
 
 async def sandbox() -> BubblewrapSandbox:
     """The sandbox of this machine. In CI there must be one; elsewhere the test is skipped with the reason."""
-    found = await BubblewrapSandbox.find()
-    if isinstance(found, str):
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(found)
-    return found
+    bubblewrap = await BubblewrapSandbox.find()
+    if isinstance(bubblewrap, str):
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(bubblewrap)
+    return bubblewrap
 
 
 IN_OPEN = 0x20

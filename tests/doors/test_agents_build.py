@@ -14,7 +14,7 @@ import pytest
 from tests.doors.coding_seats import CALC, RIGHT, coder, read_record
 from tests.doors.command_line import PATIENCE, Cli
 from tests.repository import git
-from tests.voices.agents import PROGRAM, RECORDINGS, starts
+from tests.voices.agents import PROGRAM, RECORDINGS, read_agent_starts
 
 TASK = "Make double() double"
 MENDED = CALC.replace("return x + x + 1", RIGHT)
@@ -65,7 +65,7 @@ def test_an_agents_worktree_changes_are_its_candidate_and_need_approval_to_be_wr
     before = git(cli.work, "status", "--porcelain")
     result = cli.run("build", TASK, "--headless", *seats, code=3)
     assert "nobody approved it" in result.stdout
-    (started,) = starts(agent.notes)
+    (started,) = read_agent_starts(agent.notes)
     assert Path(started["cwd"]) != cli.work
     assert "calc.py" in started["files"], "it begins with what is committed"
     assert (cli.work / "calc.py").read_text() == CALC
@@ -89,14 +89,14 @@ def test_a_killed_turn_restarts_in_a_clean_worktree(cli: Cli, agent: Agent) -> N
     agent.writes({"calc.py": "half of it", "debris.txt": "left over"}, act="stays")
     with cli.started("build", TASK, "--all", "--seat", "ada=cli:claude") as running:
         deadline = time.monotonic() + PATIENCE
-        while not (started := starts(agent.notes)) or not (Path(started[0]["cwd"]) / "debris.txt").exists():
+        while not (started := read_agent_starts(agent.notes)) or not (Path(started[0]["cwd"]) / "debris.txt").exists():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         os.kill(running.process.pid, signal.SIGKILL)
         running.process.wait()
     agent.writes({"calc.py": MENDED})
     cli.run("resume", "last")
-    first, second = starts(agent.notes)
+    first, second = read_agent_starts(agent.notes)
     assert second["cwd"] == first["cwd"]
     assert "debris.txt" not in second["files"]
     assert (cli.work / "calc.py").read_text() == MENDED

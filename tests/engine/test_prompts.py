@@ -22,7 +22,7 @@ from roundtable.meetings import MEETINGS
 from tests.stories.session_harness import SessionHarness
 
 SEATS = ("claude", "gpt", "gemini", "grok")
-SAID = {seat: f"This is what {index} thinks." for index, seat in enumerate(SEATS)}
+ANSWERS = {seat: f"This is what {index} thinks." for index, seat in enumerate(SEATS)}
 
 
 def hold_round(first: Turns, second: Turns) -> MeetingRules:
@@ -34,8 +34,8 @@ def hold_round(first: Turns, second: Turns) -> MeetingRules:
     return MeetingRules("talk", 1, hold)
 
 
-async def second_round(first: Turns, second: Turns) -> dict[str, Request]:
-    turns = [{"seat": seat, "round": "*", "text": said} for seat, said in SAID.items()]
+async def request_second_round(first: Turns, second: Turns) -> dict[str, Request]:
+    turns = [{"seat": seat, "round": "*", "text": text} for seat, text in ANSWERS.items()]
     harness = SessionHarness({"turns": turns})
     harness.meeting = hold_round(first, second)
     await harness.open(seats=SEATS)
@@ -48,22 +48,24 @@ def last_message(request: Request) -> str:
 
 
 async def test_replies_of_other_seats_are_unsigned_unless_the_meeting_signs_them() -> None:
-    unsigned = await second_round(Turns(), Turns(visibility="previous_rounds"))
+    unsigned = await request_second_round(Turns(), Turns(visibility="previous_rounds"))
     for reader, request in unsigned.items():
-        heard = last_message(request)
-        assert all(said in heard for seat, said in SAID.items() if seat != reader)
-        assert SAID[reader] not in heard, "its own words are in its own history, not among the peers"
-        assert request.messages[-2].text == SAID[reader]
-        assert not any(f'from="{seat}"' in heard for seat in SEATS)
-    signed = await second_round(Turns(), Turns(visibility="previous_rounds", signed=True))
+        prompt = last_message(request)
+        assert all(text in prompt for seat, text in ANSWERS.items() if seat != reader)
+        assert ANSWERS[reader] not in prompt, "its own words are in its own history, not among the peers"
+        assert request.messages[-2].text == ANSWERS[reader]
+        assert not any(f'from="{seat}"' in prompt for seat in SEATS)
+    signed = await request_second_round(Turns(), Turns(visibility="previous_rounds", signed=True))
     assert 'from="gpt"' in last_message(signed["claude"])
 
 
 async def test_each_seat_reads_the_other_seats_in_a_different_order() -> None:
-    requests = await second_round(Turns(), Turns(visibility="previous_rounds"))
+    requests = await request_second_round(Turns(), Turns(visibility="previous_rounds"))
     orders = {
         tuple(
-            sorted((seat for seat in SEATS if seat != reader), key=lambda seat: last_message(request).index(SAID[seat]))
+            sorted(
+                (seat for seat in SEATS if seat != reader), key=lambda seat: last_message(request).index(ANSWERS[seat])
+            )
         )
         for reader, request in requests.items()
     }
@@ -78,30 +80,30 @@ async def test_each_seat_reads_the_other_seats_in_a_different_order() -> None:
 
 async def test_a_round_without_visibility_shows_no_replies_of_other_seats() -> None:
     for visibility in ("none", "own"):
-        requests = await second_round(Turns(), Turns(visibility=visibility))
+        requests = await request_second_round(Turns(), Turns(visibility=visibility))
         for reader, request in requests.items():
             whole = "\n".join(message.text for message in request.messages)
-            assert not any(said in whole for seat, said in SAID.items() if seat != reader)
-            assert (SAID[reader] in whole) == (visibility == "own")
+            assert not any(text in whole for seat, text in ANSWERS.items() if seat != reader)
+            assert (ANSWERS[reader] in whole) == (visibility == "own")
 
 
 async def test_secret_ballots_are_never_shown_to_other_seats() -> None:
-    requests = await second_round(Turns(secret=True), Turns(visibility="previous_rounds"))
-    assert not any(said in last_message(request) for request in requests.values() for said in SAID.values())
+    requests = await request_second_round(Turns(secret=True), Turns(visibility="previous_rounds"))
+    assert not any(text in last_message(request) for request in requests.values() for text in ANSWERS.values())
 
 
 async def test_in_a_sequential_round_each_seat_sees_the_seats_that_spoke_before_it() -> None:
-    requests = await second_round(Turns(), Turns(visibility="same_round", concurrency="sequential"))
-    counts = [sum(last_message(requests[seat]).count(said) for said in SAID.values()) for seat in SEATS]
+    requests = await request_second_round(Turns(), Turns(visibility="same_round", concurrency="sequential"))
+    counts = [sum(last_message(requests[seat]).count(text) for text in ANSWERS.values()) for seat in SEATS]
     assert counts == [3, 4, 5, 6]
 
 
 async def test_replies_of_a_sequential_round_without_visibility_appear_in_the_next_round() -> None:
     sequential = Turns(visibility="previous_rounds", concurrency="sequential")
-    requests = await second_round(sequential, sequential)
+    requests = await request_second_round(sequential, sequential)
     for reader in SEATS:
-        heard = last_message(requests[reader])
-        assert all(said in heard for seat, said in SAID.items() if seat != reader)
+        prompt = last_message(requests[reader])
+        assert all(text in prompt for seat, text in ANSWERS.items() if seat != reader)
 
 
 async def test_a_voice_with_schema_support_is_asked_for_json_and_shown_to_others_as_prose() -> None:
@@ -168,7 +170,7 @@ FENCED = {
 }
 
 
-def injecting_turns(seat: str) -> dict[str, object]:
+def script_injecting_turns(seat: str) -> dict[str, object]:
     """Return the turns of a seat that writes injected instructions in every field shown to others."""
     wish = f"{ORDER} {seat}"
     block: dict[str, object] = {
@@ -196,7 +198,9 @@ def injecting_turns(seat: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("meeting", FENCED)
 async def test_replies_of_other_seats_are_always_shown_inside_a_fence(meeting: str) -> None:
-    harness = SessionHarness({"seats": {seat: injecting_turns(seat) for seat in ("claude", "gpt")}}, meeting=meeting)
+    harness = SessionHarness(
+        {"seats": {seat: script_injecting_turns(seat) for seat in ("claude", "gpt")}}, meeting=meeting
+    )
     settings: dict[str, object] = {"follow_up": True} if meeting == "second-opinion" else {}
     await harness.open(seats=("claude", "gpt"), settings=settings)
     await harness.run()

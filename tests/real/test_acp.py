@@ -17,7 +17,7 @@ from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import collect_events, last_event
 from tests.real.test_agents import RealKit, stay_alone
 from tests.real.test_agents import real as any_way
-from tests.voices.agents import talk
+from tests.voices.agents import make_conversation
 
 pytestmark = pytest.mark.real
 
@@ -64,17 +64,19 @@ async def test_an_acp_agent_answers_and_remembers_the_conversation(
     voice: str, server: FaultServer, tmp_path: Path
 ) -> None:
     speaker = real(voice, server, tmp_path / "home")
-    first = last_event(await collect_events(speaker, talk("One?", timeout=60)))
-    second = last_event(await collect_events(speaker, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
+    first = last_event(await collect_events(speaker, make_conversation("One?", timeout=60)))
+    second = last_event(
+        await collect_events(speaker, make_conversation("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60))
+    )
     assert isinstance(first, Reply), first
     assert isinstance(second, Reply), second
     assert first.text == second.text == DEFAULT_ANSWER_TEXT
     assert first.usage.input_tokens == second.usage.input_tokens > 0
-    asked = [str(seen.body) for seen in server.seen if seen.behaviour]
-    assert len(asked) == 2
-    assert "Be brief." in asked[0]
-    assert all(word in asked[1] for word in ("One?", "plain word", "Two?"))
-    assert ("said so far" in asked[1]) == (voice == "gemini"), "the others keep the session themselves"
+    bodies = [str(request.body) for request in server.seen if request.behaviour]
+    assert len(bodies) == 2
+    assert "Be brief." in bodies[0]
+    assert all(word in bodies[1] for word in ("One?", "plain word", "Two?"))
+    assert ("said so far" in bodies[1]) == (voice == "gemini"), "the others keep the session themselves"
     await speaker.close()
 
 
@@ -85,18 +87,18 @@ async def test_claude_runs_without_the_hooks_servers_and_instructions_of_the_per
     speaker = real("claude:sonnet", server, home)
     hook = [{"hooks": [{"type": "command", "command": f"touch {tmp_path}/hooked"}]}]
     tool = {"type": "stdio", "command": "touch", "args": [f"{tmp_path}/served"]}
-    own = {
+    own_files = {
         ".claude.json": json.dumps({"mcpServers": {"own": tool}}),
         ".claude/settings.json": json.dumps({"hooks": {"SessionStart": hook, "UserPromptSubmit": hook}}),
         ".claude/CLAUDE.md": "Speak of owls.",
     }
-    write_agent_cli_files(home, own, {})
-    end = last_event(await collect_events(speaker, talk("One?", timeout=60)))
+    write_agent_cli_files(home, own_files, {})
+    end = last_event(await collect_events(speaker, make_conversation("One?", timeout=60)))
     assert isinstance(end, Reply), end
     assert not (tmp_path / "hooked").exists()
     assert not (tmp_path / "served").exists()
-    (asked,) = (seen.body for seen in server.seen if seen.behaviour)
-    assert "Be brief." in str(asked)
-    assert "owls" not in str(asked)
-    assert not asked["tools"]
+    (body,) = (request.body for request in server.seen if request.behaviour)
+    assert "Be brief." in str(body)
+    assert "owls" not in str(body)
+    assert not body["tools"]
     await speaker.close()

@@ -65,6 +65,6 @@ async def test_an_agent_that_edits_files_cannot_write_elsewhere(
         )
     )
     assert isinstance(end, Reply), end
-    assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
+    assert len([request for request in server.seen if request.behaviour == "write"]) > 1, "it was told to write"
     assert git(elsewhere, "status", "--porcelain") == ""
     assert git(place, "status", "--porcelain") == ""

@@ -22,7 +22,7 @@ from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
 from tests.kits.voice_kit import collect_events, last_event, make_request
-from tests.voices.agents import gone, running_with, talk
+from tests.voices.agents import find_processes_by_variable, make_conversation, wait_until_gone
 
 pytestmark = pytest.mark.real
 
@@ -32,13 +32,13 @@ NAMES = ("claude", "codex", "gemini", "opencode")
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    stay_alone()
+    isolate_network()
 
 
-def stay_alone() -> None:
+def isolate_network() -> None:
     """These programs are somebody else's: they run only where they can reach nobody."""
-    others = [name for _, name in socket.if_nameindex() if name != "lo"]
-    if others or not BIN.is_dir():
+    interfaces = [name for _, name in socket.if_nameindex() if name != "lo"]
+    if interfaces or not BIN.is_dir():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("`make test-real` runs this in a network of its own")
 
 
@@ -59,9 +59,9 @@ def real(
     name = voice.partition(":")[0]
     agent = load_shipped_agents()[name]
     near = point_agent_cli_at_endpoint(agent, local_of(agent), server.root, home, SECRET)
-    found = AgentVoices({name: near}, environ(temporary or home)).find_voice(voice, kind)
-    assert isinstance(found, AgentVoice), found
-    return found
+    real_voice = AgentVoices({name: near}, environ(temporary or home)).find_voice(voice, kind)
+    assert isinstance(real_voice, AgentVoice), real_voice
+    return real_voice
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ class RealKit(FaultKit):
     @pytest.fixture
     async def fault_stage(self, server: FaultServer, tmp_path: Path) -> AsyncGenerator[FaultStage, None]:
         yield RealStage(self.name, self.kind, server, tmp_path)
-        assert await gone(*running_with("HOME", str(tmp_path / "home")))
+        assert await wait_until_gone(*find_processes_by_variable("HOME", str(tmp_path / "home")))
 
     async def test_a_model_that_tries_to_write_a_file_cannot(self, server: FaultServer, tmp_path: Path) -> None:
         server.behave, server.target = "write", str(tmp_path / "written.txt")
@@ -116,7 +116,7 @@ class RealKit(FaultKit):
             await collect_events(real(self.name, server, tmp_path / "home", self.kind), make_request(timeout=60))
         )
         assert isinstance(end, Reply), end
-        assert len([seen for seen in server.seen if seen.behaviour == "write"]) > 1, "it was told to write"
+        assert len([request for request in server.seen if request.behaviour == "write"]) > 1, "it was told to write"
         assert not (tmp_path / "written.txt").exists()
 
     async def test_no_agent_process_survives_when_roundtable_is_killed(
@@ -124,17 +124,17 @@ class RealKit(FaultKit):
     ) -> None:
         server.behave = "hang"
         home = tmp_path / "home"
-        given = (self.name, self.kind, str(server.port), str(home))
-        us = await asyncio.create_subprocess_exec(sys.executable, "-c", SPEAKER, *given)
+        arguments = (self.name, self.kind, str(server.port), str(home))
+        us = await asyncio.create_subprocess_exec(sys.executable, "-c", SPEAKER, *arguments)
         async with asyncio.timeout(60):
             while not server.at_once:  # noqa: ASYNC110 (the call comes from another process)
                 await asyncio.sleep(0.05)
-        family = running_with("HOME", str(home))
+        family = find_processes_by_variable("HOME", str(home))
         assert family
         us.send_signal(signal.SIGKILL)
         await us.wait()
-        assert await gone(*family)
-        assert running_with("HOME", str(home)) == []
+        assert await wait_until_gone(*family)
+        assert find_processes_by_variable("HOME", str(home)) == []
 
 
 class TestClaude(RealKit):
@@ -171,17 +171,17 @@ async def test_a_real_agent_answers_and_continues_its_native_session(
     name: str, server: FaultServer, tmp_path: Path
 ) -> None:
     voice = real(name, server, tmp_path / "home")
-    first = last_event(await collect_events(voice, talk("One?", timeout=60)))
-    second = last_event(await collect_events(voice, talk("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
+    first = last_event(await collect_events(voice, make_conversation("One?", timeout=60)))
+    second = last_event(await collect_events(voice, make_conversation("One?", DEFAULT_ANSWER_TEXT, "Two?", timeout=60)))
     assert isinstance(first, Reply), first
     assert isinstance(second, Reply), second
     assert first.text == second.text == DEFAULT_ANSWER_TEXT
     assert first.usage.input_tokens == second.usage.input_tokens > 0
-    asked = [str(seen.body) for seen in server.seen if seen.behaviour]
-    assert len(asked) == 2
-    assert "Be brief." in asked[0]
-    assert "said so far" not in asked[1]
-    assert all(word in asked[1] for word in ("One?", "plain word", "Two?"))
+    bodies = [str(request.body) for request in server.seen if request.behaviour]
+    assert len(bodies) == 2
+    assert "Be brief." in bodies[0]
+    assert "said so far" not in bodies[1]
+    assert all(word in bodies[1] for word in ("One?", "plain word", "Two?"))
     await voice.close()
 
 

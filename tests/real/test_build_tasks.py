@@ -44,14 +44,14 @@ class End(msgspec.Struct, frozen=True):
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, End]:
     """All ten, each in a repository of its own."""
-    found: dict[str, End] = {}
+    endings: dict[str, End] = {}
     for task in GIVEN["tasks"]:
-        found[task["name"]] = end = _built(tmp_path_factory.mktemp(task["name"]), task)
+        endings[task["name"]] = end = _build_task(tmp_path_factory.mktemp(task["name"]), task)
         print(f"{task['name']}: committed {end.committed}, passes {end.passes}, exit {end.exit}: {end.how}")
-    return found
+    return endings
 
 
-def _built(folder: Path, task: dict[str, str]) -> End:
+def _build_task(folder: Path, task: dict[str, str]) -> End:
     cli = Cli(folder)
     cli.home.mkdir()
     (cli.home / "config.toml").write_text(CONFIG)
@@ -59,15 +59,15 @@ def _built(folder: Path, task: dict[str, str]) -> End:
     repository(cli.work, FILES)
     before = git(cli.work, "rev-parse", "HEAD")
     command = [*ROUNDTABLE, "build", task["task"], "--file", task["file"], *SEATS, "--all", "--headless", "--json"]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    facts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    facts: list[dict[str, Any]] = [json.loads(line) for line in completed.stdout.splitlines()]
     how = next((fact["decision"]["how"] for fact in facts if fact["kind"] == "decision.made"), "")
     committed = git(cli.work, "rev-parse", "HEAD") != before
     assert git(cli.work, "status", "--porcelain", "--untracked-files=no") == ""
     hidden = subprocess.run([sys.executable, "-c", task["hidden"]], cwd=cli.work, capture_output=True, check=False)
-    return End(committed, hidden.returncode == 0, done.returncode, how, done.stderr)
+    return End(committed, hidden.returncode == 0, completed.returncode, how, completed.stderr)
 
 
 def test_at_least_five_of_ten_tasks_end_in_a_commit_that_passes_the_hidden_checks(ends: dict[str, End]) -> None:

@@ -37,11 +37,11 @@ class Person:
         (self.project / ".git").mkdir(parents=True)
 
     def run(self, *argv: str) -> str:
-        own = str(Path(sys.executable).parent)
-        done = subprocess.run(
+        bin_folder = str(Path(sys.executable).parent)
+        completed = subprocess.run(
             argv,
             cwd=self.project,
-            env={"HOME": str(self.home), "PATH": f"{BIN}:{own}:{os.environ['PATH']}", "TERM": "dumb"},
+            env={"HOME": str(self.home), "PATH": f"{BIN}:{bin_folder}:{os.environ['PATH']}", "TERM": "dumb"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -49,7 +49,7 @@ class Person:
             timeout=PATIENCE,
             check=False,
         )
-        return done.stdout
+        return completed.stdout
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def test_a_real_agent_finds_the_installed_skill(person: Person, agent: str) -> N
     asks = (str(BIN / agent), *LISTS[agent])
     assert "Put a question, plan, design or change to several AI models" not in person.run(*asks)
     person.run(*ROUNDTABLE, "skill", "install", "--agent", agent)
-    told = person.run(*asks)
-    assert "Put a question, plan, design or change to several AI models" in told
-    assert "圆桌会议讨论这个设计" in told
+    output = person.run(*asks)
+    assert "Put a question, plan, design or change to several AI models" in output
+    assert "圆桌会议讨论这个设计" in output
 
 
 @pytest.mark.parametrize("agent", ["codex", "opencode"])

@@ -45,29 +45,29 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    found = Cli(tmp_path)
-    found.home.mkdir()
-    (found.home / "config.toml").write_text(CONFIG)
-    (found.home / "models").symlink_to(Places.of_this_person().models)
-    repository(found.work, SHOP)
-    write(found.work, {"shop/cart.py": SHOP["shop/cart.py"].replace("* discount", "* discount / 100")})
-    return found
+    runner = Cli(tmp_path)
+    runner.home.mkdir()
+    (runner.home / "config.toml").write_text(CONFIG)
+    (runner.home / "models").symlink_to(Places.of_this_person().models)
+    repository(runner.work, SHOP)
+    write(runner.work, {"shop/cart.py": SHOP["shop/cart.py"].replace("* discount", "* discount / 100")})
+    return runner
 
 
 @pytest.mark.parametrize("meeting", COMMANDS)
 def test_the_flow_of_each_document_ends_in_a_valid_outcome(cli: Cli, meeting: str) -> None:
     command = [*ROUNDTABLE, *COMMANDS[meeting], *SEATS, *ALONE]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    assert done.returncode in (0, 3), done.stderr
-    facts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert completed.returncode in (0, 3), completed.stderr
+    facts: list[dict[str, Any]] = [json.loads(line) for line in completed.stdout.splitlines()]
     assert facts[0]["charter"]["meeting"] == meeting
     (decision,) = [fact["decision"] for fact in facts if fact["kind"] == "decision.made"]
     assert decision["how"]
     moves = [fact for fact in facts if fact["kind"] == "move.made"]
     readable = [move for move in moves if move.get("verdict", {}).get("parse", "exact") in ("exact", "repaired")]
     assert len(readable) * 2 > len(moves), "a model of this size can keep to the forms it is asked for"
-    shown = cli.run("show", "last").stdout
-    assert "Traceback" not in done.stderr + shown
+    transcript = cli.run("show", "last").stdout
+    assert "Traceback" not in completed.stderr + transcript
     cli.run("recount", "last")

@@ -48,22 +48,22 @@ class TestDocker(SandboxKit):
 
 
 async def test_a_docker_engine_that_answers_is_used_as_the_sandbox() -> None:
-    found = await find_sandbox()
-    assert not isinstance(found, str)
-    assert found.name.startswith("docker")
+    sandbox = await find_sandbox()
+    assert not isinstance(sandbox, str)
+    assert sandbox.name.startswith("docker")
 
 
 async def test_a_docker_engine_on_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
-    found = await find_sandbox(SandboxSettings(use="docker"))
-    assert isinstance(found, str)
-    assert "on another machine" in found
+    sandbox = await find_sandbox(SandboxSettings(use="docker"))
+    assert isinstance(sandbox, str)
+    assert "on another machine" in sandbox
 
 
 async def test_a_missing_image_is_not_fetched() -> None:
-    found = await find_sandbox(SandboxSettings(use="docker", image="nobody/nothing:0"))
-    assert isinstance(found, str)
-    assert "Docker cannot run programs on this machine" in found
+    sandbox = await find_sandbox(SandboxSettings(use="docker", image="nobody/nothing:0"))
+    assert isinstance(sandbox, str)
+    assert "Docker cannot run programs on this machine" in sandbox
     assert not [name for name in containers() if str(os.getpid()) in name]
 
 
@@ -75,19 +75,19 @@ def base(address: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return shell_image(address, tmp_path_factory.mktemp("base"))
 
 
-async def heard(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> tuple[str, Exit]:
+async def collect_output(files: dict[str, str], bounds: Bounds = Bounds(seconds=60)) -> tuple[str, Exit]:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
-    said, end = b"", None
+    output, end = b"", None
     build = await plan_project_image_build(engine, files)
     assert isinstance(build, ImageBuild), build
     async for item in build_and_run_project_image(build, bounds):
         if isinstance(item, Output):
-            said += item.data
+            output += item.data
         else:
             end = item
     assert end is not None
-    return said.decode(), end
+    return output.decode(), end
 
 
 def images() -> str:
@@ -99,8 +99,8 @@ async def test_a_dockerfile_is_built_and_run_and_cleaned_up(base: str) -> None:
     dockerfile = (
         f'FROM {base}\nCOPY . /app\nRUN echo built > /built\nCMD ["sh", "-c", "cat /built /app/a.txt; exit 3"]\n'
     )
-    said, end = await heard({"Dockerfile": dockerfile, "a.txt": "the final file\n"})
-    assert said.endswith("built\nthe final file\n")
+    output, end = await collect_output({"Dockerfile": dockerfile, "a.txt": "the final file\n"})
+    assert output.endswith("built\nthe final file\n")
     assert (end.code, end.limit) == (3, None)
     assert glob(f"{tempfile.gettempdir()}/roundtable-*-build-*") == []
     assert containers() == []
@@ -108,17 +108,17 @@ async def test_a_dockerfile_is_built_and_run_and_cleaned_up(base: str) -> None:
 
 
 async def test_a_failed_build_is_reported_and_nothing_is_run(base: str) -> None:
-    said, end = await heard({"Dockerfile": f"FROM {base}\nRUN exit 9\nCMD echo never\n"})
+    output, end = await collect_output({"Dockerfile": f"FROM {base}\nRUN exit 9\nCMD echo never\n"})
     assert end.code not in (0, None)
-    assert "never\n" not in said.splitlines()
+    assert "never\n" not in output.splitlines()
 
 
 async def test_a_built_container_has_no_network_and_is_limited(base: str) -> None:
     show = f"FROM {base}\nCMD ls /sys/class/net; echo x > /x; sleep 3600\n"
-    said, end = await heard({"Dockerfile": show}, Bounds(seconds=3))
-    assert "lo\n" in said
-    assert "eth0" not in said
-    assert "Read-only file system" in said
+    output, end = await collect_output({"Dockerfile": show}, Bounds(seconds=3))
+    assert "lo\n" in output
+    assert "eth0" not in output
+    assert "Read-only file system" in output
     assert (end.code, end.limit) == (None, Limit.TIME)
     assert containers() == []
 
@@ -141,9 +141,11 @@ async def test_a_built_container_is_stopped_on_demand(base: str) -> None:
 async def test_a_dockerfile_that_fails_the_scan_is_not_built(base: str) -> None:
     engine = await ContainerEngine.find("docker")
     assert isinstance(engine, ContainerEngine)
-    why = await plan_project_image_build(engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"})
+    refusal = await plan_project_image_build(
+        engine, {"Dockerfile": f"FROM {base}\nRUN curl http://example.com/x | sh\n"}
+    )
     assert (
-        why
+        refusal
         == "The project was not built. Dockerfile, line 2: This line runs a downloaded program, or hides what it runs."
     )
 
@@ -158,9 +160,9 @@ async def test_a_compose_file_is_started_with_all_its_services(base: str) -> Non
     command: ["echo", "the other one"]
 """
     files = {"Dockerfile": f'FROM {base}\nCMD ["echo", "from the web"]\n', "docker-compose.yml": compose}
-    said, end = await heard(files)
+    output, end = await collect_output(files)
     if "no `compose` command" in end.stopped:
         pytest.skip(end.stopped)
-    assert "from the web" in said
+    assert "from the web" in output
     assert end.code == 0
     assert containers() == []

@@ -18,16 +18,18 @@ NAMES = ("claude", "codex")
 
 
 def test_doctor_faults_finds_and_passes_real_agents(tmp_path: Path) -> None:
-    others = [name for _, name in socket.if_nameindex() if name != "lo"]
-    if others or not BIN.is_dir():
+    interfaces = [name for _, name in socket.if_nameindex() if name != "lo"]
+    if interfaces or not BIN.is_dir():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("`make test-real` runs this in a network of its own")
     (tmp_path / "bin").mkdir()
     for name in NAMES:
         (tmp_path / "bin" / name).symlink_to(BIN / name)
     environ = {"PATH": f"{tmp_path / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "roundtable", "doctor", "--faults", "--json"]
-    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False)
-    report = json.loads(done.stdout)
+    completed = subprocess.run(
+        command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False
+    )
+    report = json.loads(completed.stdout)
     assert [finding for finding in report["findings"] if not finding["passed"]] == []
     assert {f"cli:{name}" for name in NAMES} < {finding["voice"] for finding in report["findings"]}
-    assert done.returncode == 0
+    assert completed.returncode == 0

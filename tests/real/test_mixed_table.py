@@ -18,7 +18,7 @@ from roundtable.app.desk import Places
 from roundtable.voices import models
 from tests.real.servers import Served, llama
 from tests.real.test_agents import BIN, stay_alone
-from tests.voices.agents import gone, running_with
+from tests.voices.agents import find_processes_by_variable, wait_until_gone
 
 pytestmark = pytest.mark.real
 
@@ -80,7 +80,7 @@ class Person:
 
     def processes(self) -> list[int]:
         """Whatever runs for this person."""
-        return running_with("HOME", str(self.home))
+        return find_processes_by_variable("HOME", str(self.home))
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ async def test_an_api_an_agent_and_an_embedded_model_deliberate_in_one_session(p
     decision = next(fact for fact in facts if fact["kind"] == "decision.made")["decision"]
     assert len(decision["electorate"]) == 3
     assert discuss.returncode in (0, 3), err.decode()
-    assert await gone(*person.processes())
+    assert await wait_until_gone(*person.processes())
 
 
 @pytest.mark.parametrize("after", [0.3, 1.0, 2.5, 5.0, 9.0])
@@ -117,5 +117,5 @@ async def test_a_session_killed_at_any_moment_leaves_no_process(person: Person, 
         assert children
     os.kill(discuss.pid, signal.SIGKILL)
     await discuss.communicate()
-    assert await gone(*children, within=2.0)
-    assert await gone(*person.processes(), within=0.1)
+    assert await wait_until_gone(*children, within=2.0)
+    assert await wait_until_gone(*person.processes(), within=0.1)

@@ -41,36 +41,40 @@ class End(msgspec.Struct, frozen=True):
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, End]:
     """All three, each from nothing."""
-    found: dict[str, End] = {}
+    endings: dict[str, End] = {}
     for spec in SPECS:
-        found[spec["name"]] = end = _made(tmp_path_factory.mktemp(spec["name"]), spec)
+        endings[spec["name"]] = end = _run_spec(tmp_path_factory.mktemp(spec["name"]), spec)
         print(f"{spec['name']}: delivered {end.delivered}, passes {end.passes}, exit {end.exit}: {end.how}")
-    return found
+    return endings
 
 
-def _made(folder: Path, spec: dict[str, str]) -> End:
+def _run_spec(folder: Path, spec: dict[str, str]) -> End:
     cli = Cli(folder)
     cli.home.mkdir()
     (cli.home / "config.toml").write_text(CONFIG)
     (cli.home / "models").symlink_to(Places.of_this_person().models)
     program = folder / "program"
     command = [*ROUNDTABLE, "sdlc", spec["idea"], *SEATS, *HELD, "--into", str(program), "--headless", "--json"]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    facts: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    facts: list[dict[str, Any]] = [json.loads(line) for line in completed.stdout.splitlines()]
     how = next((fact["decision"]["how"] for fact in facts if fact["kind"] == "decision.made"), "")
     delivered = program.is_dir()
     return End(
-        delivered, delivered and asyncio.run(_passes(program, spec["hidden"])), done.returncode, how, done.stderr
+        delivered,
+        delivered and asyncio.run(_passes(program, spec["hidden"])),
+        completed.returncode,
+        how,
+        completed.stderr,
     )
 
 
 async def _passes(program: Path, hidden: str) -> bool:
     """Whether the program does what it is for. Nobody has read it, so this is found out in the sandbox."""
     job = Job((sys.executable, HIDDEN), str(program), files={HIDDEN: hidden}, bounds=Bounds(seconds=120))
-    ended = [item async for item in (await sandbox()).run(job) if isinstance(item, Exit)]
-    return ended[0].code == 0
+    exits = [item async for item in (await sandbox()).run(job) if isinstance(item, Exit)]
+    return exits[0].code == 0
 
 
 def test_at_least_one_of_three_ends_in_a_program_that_passes_its_hidden_check(ends: dict[str, End]) -> None:

@@ -90,8 +90,8 @@ class Agent:
             self.asked("session/request_permission", toolCall=WRITE, options=[])
             self.done(message, {"stopReason": "cancelled"})
         elif act == "writes a file":
-            refused = self.asked("fs/write_text_file", path=str(self.notes.parent / "written"), content="x")["error"]
-            assert refused["code"] == -32601
+            error = self.asked("fs/write_text_file", path=str(self.notes.parent / "written"), content="x")["error"]
+            assert error["code"] == -32601
         elif act in ("says half", "dies", "babbles", "floods"):
             self.break_off()
         elif act.startswith("fails with "):

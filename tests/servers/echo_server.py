@@ -22,22 +22,22 @@ class EchoHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        said = self._said()
+        text = self._said()
         match body["model"]:
             case "error":
-                self._whole(401, {"error": {"message": f"Bad key. {said}", "code": f"bad {said}"}})
+                self._whole(401, {"error": {"message": f"Bad key. {text}", "code": f"bad {text}"}})
             case "page":
-                self._whole(500, f"upstream said: {said}")
+                self._whole(500, f"upstream said: {text}")
             case "broken":
-                self._stream([*_words("Well, ", said[:30]), {"error": {"message": said, "code": 500}}])
+                self._stream([*_words("Well, ", text[:30]), {"error": {"message": text, "code": 500}}])
             case "refuse":
-                self._stream([{"choices": [{"delta": {"refusal": f"I will not. {said}"}, "finish_reason": "stop"}]}])
+                self._stream([{"choices": [{"delta": {"refusal": f"I will not. {text}"}, "finish_reason": "stop"}]}])
             case "cut":
                 key = self.headers["authorization"]
                 self._stream(_words(f"The header is {key}"[: -len(key) // 3]))
             case _:
                 end: Any = {"choices": [{"finish_reason": "stop"}]}
-                self._stream([*_words(f"I was sent {said}. That is all.{BLOCK}"), end, "[DONE]"])
+                self._stream([*_words(f"I was sent {text}. That is all.{BLOCK}"), end, "[DONE]"])
 
     def _said(self) -> str:
         """Everything that came in, raw and in each coding that servers use."""

@@ -31,11 +31,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         prompt: str = body["messages"][-1]["content"]
         self.server.asked.append(prompt)
-        said = self.server.says(prompt)
+        answer = self.server.says(prompt)
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        words = {"choices": [{"delta": {"content": said}}]}
+        words = {"choices": [{"delta": {"content": answer}}]}
         end = {"choices": [{"finish_reason": "stop"}]}
         for event in (json.dumps(words), json.dumps(end), "[DONE]"):
             self.wfile.write(f"data: {event}\n\n".encode())

@@ -6,9 +6,9 @@ import sys
 import time
 
 time.sleep(0.3)
-told = [*(f"{name} is {value}" for name, value in os.environ.items()), *sys.argv, sys.stdin.read()]
-sys.stderr.write("\n".join(told) + "\n")
+words = [*(f"{name} is {value}" for name, value in os.environ.items()), *sys.argv, sys.stdin.read()]
+sys.stderr.write("\n".join(words) + "\n")
 block = json.dumps({"position": "A", "confidence": 8, "stand": "A", "error": "", "evidence": []})
-print(json.dumps({"kind": "said", "text": "\n".join(told) + f"\n\n```json\n{block}\n```"}))
+print(json.dumps({"kind": "said", "text": "\n".join(words) + f"\n\n```json\n{block}\n```"}))
 if "fail" in sys.argv:
-    print(json.dumps({"kind": "failed", "why": " ".join(told)}))
+    print(json.dumps({"kind": "failed", "why": " ".join(words)}))

@@ -54,8 +54,8 @@ def _say(text: str, act: str) -> None:
     sys.stdout.flush()
 
 
-def _note(path: Path, given: list[str], prompt: str) -> None:
-    entry = {"argv": given, "prompt": prompt, "env": dict(os.environ), "cwd": os.getcwd(), "files": os.listdir()}
+def _note(path: Path, arguments: list[str], prompt: str) -> None:
+    entry = {"argv": arguments, "prompt": prompt, "env": dict(os.environ), "cwd": os.getcwd(), "files": os.listdir()}
     with path.open("a") as file:
         file.write(json.dumps(entry) + "\n")
 

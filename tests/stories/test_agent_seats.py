@@ -12,7 +12,7 @@ from roundtable.core.events import CallFailed, MoveMade
 from roundtable.core.faults import FaultKind
 from roundtable.core.values import Limits, Outcome, Seat
 from tests.stories.session_harness import position_reply
-from tests.voices.agents import PROGRAM, RECORDINGS, starts
+from tests.voices.agents import PROGRAM, RECORDINGS, read_agent_starts
 
 
 def install(folder: Path, name: str, recording: str) -> Path:
@@ -53,4 +53,4 @@ async def test_agents_and_other_voices_sit_in_one_meeting(tmp_path: Path) -> Non
         "openai",
     )
     assert moves["gpt"].usage.plan_tokens > 0
-    assert all("REST or GraphQL?" not in " ".join(given["argv"]) for given in starts(tmp_path / "notes"))
+    assert all("REST or GraphQL?" not in " ".join(given["argv"]) for given in read_agent_starts(tmp_path / "notes"))

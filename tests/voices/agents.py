@@ -41,19 +41,19 @@ def scripted_agent(name: str, recording: str, changes: dict[str, Any], script: d
     return msgspec.structs.replace(agent, command=sys.executable, argv=argv, **changes)
 
 
-def talk(*texts: str, session: str = "talk", **more: Any) -> Request:
+def make_conversation(*texts: str, session: str = "talk", **more: Any) -> Request:
     """A seat's conversation: what it was told, its answers in between."""
     roles = ("user", "assistant")
     turns = (Message(roles[index % 2], text) for index, text in enumerate(texts))
     return Request("c/1-round/one#1", "one", (Message("system", "Be brief."), *turns), session=session, **more)
 
 
-def starts(notes: Path) -> list[dict[str, Any]]:
+def read_agent_starts(notes: Path) -> list[dict[str, Any]]:
     """What the program was given, each time it was started."""
     return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
 
 
-async def gone(*pids: int, within: float = 2.0) -> bool:
+async def wait_until_gone(*pids: int, within: float = 2.0) -> bool:
     """Whether none of these processes is left, or soon is."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within
@@ -67,29 +67,29 @@ def is_watcher(pid: int) -> bool:
     return b"watcher.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def exists(folder: str) -> bool:
+def path_exists(folder: str) -> bool:
     """Whether a folder is there."""
     return Path(folder).exists()
 
 
-def running(marker: str) -> list[int]:
+def find_processes(marker: str) -> list[int]:
     """The processes with these words in their command line, except ourselves."""
     return _processes("cmdline", marker)
 
 
-def running_with(variable: str, value: str) -> list[int]:
+def find_processes_by_variable(variable: str, value: str) -> list[int]:
     """The processes that were started with this variable."""
     return _processes("environ", f"{variable}={value}\0")
 
 
 def _processes(file: str, marker: str) -> list[int]:
-    found: list[int] = []
+    pids: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with suppress(OSError):
                 if marker.encode() in (entry / file).read_bytes():
-                    found.append(int(entry.name))
-    return found
+                    pids.append(int(entry.name))
+    return pids
 
 
 def _runs(pid: int) -> bool:

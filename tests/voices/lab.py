@@ -31,7 +31,7 @@ FORM: dict[str, Any] = {
 BARE_FORM: dict[str, Any] = {**FORM, "properties": {"maxLength": {"type": "string"}}}
 
 
-def talk(*texts: str) -> Request:
+def make_conversation(*texts: str) -> Request:
     """A request in which both sides have spoken in turn."""
     roles = ("user", "assistant")
     messages = [Message(roles[number % 2], text) for number, text in enumerate(texts)]
@@ -80,7 +80,7 @@ class Lab(Stage):
 
 
 @asynccontextmanager
-async def opened(dialect: DialectName) -> AsyncGenerator[Lab, None]:
+async def open_lab(dialect: DialectName) -> AsyncGenerator[Lab, None]:
     """A laboratory that lets in only those with the key."""
     async with (
         FaultServer(key=SECRET) as server,
@@ -107,10 +107,10 @@ class DialectKit(VoiceKit, FaultKit):
 
     @pytest.fixture
     async def stage(self) -> AsyncGenerator[Stage, None]:
-        async with opened(self.dialect) as lab:
+        async with open_lab(self.dialect) as lab:
             yield lab
 
     @pytest.fixture
     async def fault_stage(self) -> AsyncGenerator[FaultStage, None]:
-        async with opened(self.dialect) as lab:
+        async with open_lab(self.dialect) as lab:
             yield Faulty(lab)

@@ -20,14 +20,14 @@ from roundtable.voices.agents.catalog import AcpSetup, Agent, load_shipped_agent
 from roundtable.voices.agents.roster import AgentVoices
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
-from tests.voices.agents import ENVIRON, exists, gone, running, talk
+from tests.voices.agents import ENVIRON, find_processes, make_conversation, path_exists, wait_until_gone
 
 PROGRAM = Path(__file__).parent.parent / "servers" / "acp_agent.py"
 ANSWER = "The table hears: naïve café, 東京, 🦉.\n\nAnd a last word."
 KEY = "key-that-nobody-may-see"
 
 
-def described(folder: Path, act: str = "talks", **settings: Any) -> dict[str, Agent]:
+def describe_agent(folder: Path, act: str = "talks", **settings: Any) -> dict[str, Agent]:
     """Gemini CLI, with our own program in its place."""
     argv = (str(PROGRAM), "--act", act, "--notes", str(folder / "notes"))
     acp = AcpSetup(argv, sys.executable, mode="plan", **settings)
@@ -36,13 +36,13 @@ def described(folder: Path, act: str = "talks", **settings: Any) -> dict[str, Ag
 
 def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
     """A voice of that agent."""
-    voices = AgentVoices(described(folder, act, **settings), {**ENVIRON, "GEMINI_API_KEY": KEY})
+    voices = AgentVoices(describe_agent(folder, act, **settings), {**ENVIRON, "GEMINI_API_KEY": KEY})
     voice = voices.find_voice(f"gemini:{model}" if model else "gemini", "acp")
     assert isinstance(voice, AgentVoice), voice
     return voice
 
 
-def told(folder: Path) -> list[dict[str, Any]]:
+def read_notes(folder: Path) -> list[dict[str, Any]]:
     """Everything the agent was told, in order."""
     return [json.loads(line) for line in (folder / "notes").read_text().splitlines()]
 
@@ -50,12 +50,14 @@ def told(folder: Path) -> list[dict[str, Any]]:
 def prompts(folder: Path) -> list[str]:
     """The questions it was asked."""
     return [
-        message["params"]["prompt"][0]["text"] for message in told(folder) if message.get("method") == "session/prompt"
+        message["params"]["prompt"][0]["text"]
+        for message in read_notes(folder)
+        if message.get("method") == "session/prompt"
     ]
 
 
 def methods(folder: Path) -> list[str]:
-    return [message.get("method", "") for message in told(folder)]
+    return [message.get("method", "") for message in read_notes(folder)]
 
 
 async def end_of(voice: Voice, text: str = "Hello?", timeout: float = 30) -> Reply | Fault:
@@ -81,7 +83,7 @@ class AcpStage(Stage):
         return speaker(self._folder, "says nothing")
 
     async def idle(self) -> bool:
-        return not running(str(self._folder / "notes"))
+        return not find_processes(str(self._folder / "notes"))
 
 
 class TestKit(VoiceKit):
@@ -106,12 +108,12 @@ async def test_words_before_the_prompt_are_not_part_of_the_answer(tmp_path: Path
 
 async def test_an_agent_is_set_to_read_only_mode_before_the_prompt(tmp_path: Path) -> None:
     await end_of(speaker(tmp_path))
-    greeting, entry, mode, question = told(tmp_path)
+    greeting, entry, mode, question = read_notes(tmp_path)
     assert greeting["params"]["protocolVersion"] == 1
     assert greeting["params"]["clientCapabilities"]["fs"] == {"readTextFile": False, "writeTextFile": False}
     assert greeting["params"]["clientCapabilities"]["terminal"] is False
     assert entry["params"]["mcpServers"] == []
-    assert not exists(entry["params"]["cwd"]), "it works in a folder that is gone afterwards"
+    assert not path_exists(entry["params"]["cwd"]), "it works in a folder that is gone afterwards"
     assert mode["params"] == {"sessionId": "sess-1", "modeId": "plan"}
     assert question["method"] == "session/prompt"
 
@@ -124,9 +126,11 @@ async def test_the_system_prompt_precedes_the_question_between_marks(tmp_path: P
 
 async def test_extra_session_data_is_sent_every_time(tmp_path: Path) -> None:
     voice = speaker(tmp_path, meta={"options": {"system": "{system}", "tools": [], "strict": True}})
-    await collect_events(voice, talk("One?"))
-    await collect_events(voice, talk("One?", ANSWER, "Two?"))
-    entries = [message["params"] for message in told(tmp_path) if message["method"] in ("session/new", "session/load")]
+    await collect_events(voice, make_conversation("One?"))
+    await collect_events(voice, make_conversation("One?", ANSWER, "Two?"))
+    entries = [
+        message["params"] for message in read_notes(tmp_path) if message["method"] in ("session/new", "session/load")
+    ]
     assert [entry["_meta"] for entry in entries] == [
         {"options": {"system": "Be brief.", "tools": [], "strict": True}}
     ] * 2
@@ -137,7 +141,7 @@ async def test_a_model_is_set_if_the_agent_supports_it(tmp_path: Path) -> None:
     voice = speaker(tmp_path, model="large")
     assert voice.name == "acp:gemini:large"
     assert isinstance(await end_of(voice), Reply)
-    setting = next(message for message in told(tmp_path) if message["method"] == "session/set_config_option")
+    setting = next(message for message in read_notes(tmp_path) if message["method"] == "session/set_config_option")
     assert setting["params"] == {"sessionId": "sess-1", "configId": "llm", "value": "large"}
 
 
@@ -170,11 +174,11 @@ async def test_an_agent_continues_after_a_rejected_permission(tmp_path: Path) ->
     ("act", "wanted"),
     [("gives up without a permission", "write notes.txt"), ("writes a file", "fs/write_text_file")],
 )
-async def test_requests_for_files_and_terminals_are_rejected(tmp_path: Path, act: str, wanted: str) -> None:
+async def test_requests_for_files_and_terminals_are_rejected(tmp_path: Path, act: str, method: str) -> None:
     fault = await end_of(speaker(tmp_path, act))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.PERMISSION
-    assert wanted in fault.message
+    assert method in fault.message
     assert not (tmp_path / "written").exists()
 
 
@@ -205,7 +209,7 @@ async def test_each_failure_is_a_fault_of_its_kind(tmp_path: Path, act: str, kin
     assert words in fault.message
     assert KEY not in fault.message
     assert fault.help
-    assert await gone(*running(str(tmp_path)))
+    assert await wait_until_gone(*find_processes(str(tmp_path)))
 
 
 @pytest.mark.parametrize("act", ["hangs at initialize", "hangs at session/new", "says half"])
@@ -213,7 +217,7 @@ async def test_silence_beyond_the_limit_is_a_timeout(tmp_path: Path, act: str) -
     fault = await end_of(speaker(tmp_path, act), text="word " * 100_000, timeout=1)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.TIMEOUT
-    assert await gone(*running(str(tmp_path)))
+    assert await wait_until_gone(*find_processes(str(tmp_path)))
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests"])
@@ -225,12 +229,12 @@ async def test_a_truncated_answer_is_marked(tmp_path: Path, reason: str) -> None
 
 def test_a_cancelled_answer_is_cancelled_at_the_agent() -> None:
     dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
-    said = [
+    events = [
         {"id": "initialize", "result": {"protocolVersion": 1}},
         {"id": "session/new", "result": {"sessionId": "sess-1"}},
     ]
     assert dialogue.build_cancel_message() == b""
-    for message in said:
+    for message in events:
         dialogue.read_line(json.dumps(message).encode())
     assert b"session/prompt" in dialogue.take_replies()
     assert json.loads(dialogue.build_cancel_message())["params"] == {"sessionId": "sess-1"}
@@ -244,25 +248,27 @@ def test_a_cancelled_answer_is_cancelled_at_the_agent() -> None:
 
 async def test_a_seat_keeps_its_session_between_rounds(tmp_path: Path) -> None:
     voice = speaker(tmp_path, system_in_prompt=True)
-    await collect_events(voice, talk("One?"))
-    second = last_event(await collect_events(voice, talk("One?", ANSWER, "Two?")))
+    await collect_events(voice, make_conversation("One?"))
+    second = last_event(await collect_events(voice, make_conversation("One?", ANSWER, "Two?")))
     assert isinstance(second, Reply), second
     assert second.text == ANSWER, "what it reads out of the past is no answer"
     assert methods(tmp_path).count("session/load") == 1
     assert prompts(tmp_path)[1] == "Two?"
     entries = [
-        message["params"]["cwd"] for message in told(tmp_path) if message["method"] in ("session/new", "session/load")
+        message["params"]["cwd"]
+        for message in read_notes(tmp_path)
+        if message["method"] in ("session/new", "session/load")
     ]
     assert entries[0] == entries[1]
     await voice.close()
-    assert not exists(entries[0])
+    assert not path_exists(entries[0])
 
 
 async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> None:
     voice = speaker(tmp_path)
-    await collect_events(voice, talk("One?"))
-    await collect_events(voice, talk("One?", ANSWER, "Your ballot?", aside=True))
-    await collect_events(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, make_conversation("One?"))
+    await collect_events(voice, make_conversation("One?", ANSWER, "Your ballot?", aside=True))
+    await collect_events(voice, make_conversation("One?", ANSWER, "Two?"))
     entries = [method for method in methods(tmp_path) if method in ("session/new", "session/load")]
     assert entries == ["session/new", "session/new", "session/load"]
     assert prompts(tmp_path)[2] == "Two?"
@@ -271,8 +277,8 @@ async def test_an_aside_does_not_become_part_of_the_session(tmp_path: Path) -> N
 
 async def test_a_lost_session_is_sent_again_as_a_whole(tmp_path: Path) -> None:
     voice = speaker(tmp_path, "has lost the session")
-    await collect_events(voice, talk("One?"))
-    assert isinstance(last_event(await collect_events(voice, talk("One?", ANSWER, "Two?"))), Reply)
+    await collect_events(voice, make_conversation("One?"))
+    assert isinstance(last_event(await collect_events(voice, make_conversation("One?", ANSWER, "Two?"))), Reply)
     assert [method for method in methods(tmp_path) if method in ("session/new", "session/load")] == [
         "session/new",
         "session/load",
@@ -287,8 +293,8 @@ async def test_an_agent_without_sessions_gets_the_whole_conversation_each_time(
     tmp_path: Path, act: str, resumes: bool
 ) -> None:
     voice = speaker(tmp_path, act, resumes=resumes)
-    await collect_events(voice, talk("One?"))
-    await collect_events(voice, talk("One?", ANSWER, "Two?"))
+    await collect_events(voice, make_conversation("One?"))
+    await collect_events(voice, make_conversation("One?", ANSWER, "Two?"))
     assert "session/load" not in methods(tmp_path)
     assert all(word in prompts(tmp_path)[1] for word in ("One?", "last word", "Two?"))
     await voice.close()
@@ -298,7 +304,7 @@ async def test_an_agent_without_sessions_gets_the_whole_conversation_each_time(
 
 
 async def test_the_registry_finds_an_acp_voice_by_name(tmp_path: Path) -> None:
-    registry = VoiceRegistry({}, lambda _: None, agents=lambda: described(tmp_path), models_dir=tmp_path)
+    registry = VoiceRegistry({}, lambda _: None, agents=lambda: describe_agent(tmp_path), models_dir=tmp_path)
     voice = registry.find("acp:gemini")
     assert not isinstance(voice, Fault), voice
     assert (voice.name, voice.vendor, voice.structured) == ("acp:gemini", "google", False)

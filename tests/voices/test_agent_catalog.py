@@ -19,7 +19,7 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def test_what_is_shipped() -> None:
+def test_the_agents_of_the_shipped_catalog() -> None:
     agents = load_shipped_agents()
     assert set(agents) == {"claude", "codex", "gemini", "agy", "opencode"}
     for agent in agents.values():
@@ -56,9 +56,9 @@ MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
 
 
 @pytest.mark.parametrize(("own", "words", "help"), MISTAKES)
-def test_a_mistake_is_reported_with_its_place(own: dict[str, dict[str, Any]], words: str, help: str) -> None:
+def test_a_mistake_is_reported_with_its_place(sections: dict[str, dict[str, Any]], words: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        merge_agent_cli_catalog(own, "config.toml: ")
+        merge_agent_cli_catalog(sections, "config.toml: ")
     assert words in caught.value.message
     assert caught.value.message.startswith("config.toml: agents.")
     assert help in caught.value.help

@@ -23,7 +23,7 @@ async def reply_of(name: str, recording: str, environ: dict[str, str] | None = N
     return end
 
 
-async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
+async def collect_fault(name: str, recording: str = "", **script: Any) -> Fault:
     end = last_event(await collect_events(scripted(name, recording, **script), make_request(timeout=20)))
     assert isinstance(end, Fault), end
     assert end.help
@@ -42,9 +42,9 @@ async def fault_of(name: str, recording: str = "", **script: Any) -> Fault:
 )
 @pytest.mark.feature("S2.4", "S3.22", "S3.23", "S3.24", "S4.9", "S4.10")
 async def test_recorded_answers_are_read_word_for_word(name: str, pieces: list[str], model: str) -> None:
-    said = await collect_events(scripted(name, "answer"))
-    assert [piece for piece in said[:-1] if piece] == pieces
-    reply = last_event(said)
+    events = await collect_events(scripted(name, "answer"))
+    assert [piece for piece in events[:-1] if piece] == pieces
+    reply = last_event(events)
     assert isinstance(reply, Reply)
     assert (reply.text, reply.model) == ("".join(pieces), model)
 
@@ -105,13 +105,13 @@ async def test_a_quote_has_no_price_if_the_run_has_none(name: str) -> None:
     ],
 )
 async def test_a_failed_turn_is_billed(name: str, recording: str, usage: Usage) -> None:
-    assert (await fault_of(name, recording)).usage == usage
+    assert (await collect_fault(name, recording)).usage == usage
 
 
 async def test_an_answer_held_to_a_schema_has_no_other_words() -> None:
-    said = await collect_events(scripted("claude", "schema"), make_request(schema=SCHEMA))
-    assert [piece for piece in said[:-1] if piece] == ['{"stand":"A"}']
-    assert isinstance(said[-1], Reply)
+    events = await collect_events(scripted("claude", "schema"), make_request(schema=SCHEMA))
+    assert [piece for piece in events[:-1] if piece] == ['{"stand":"A"}']
+    assert isinstance(events[-1], Reply)
 
 
 async def test_two_messages_of_one_answer_are_separated() -> None:
@@ -150,7 +150,7 @@ async def test_two_messages_of_one_answer_are_separated() -> None:
 async def test_each_recorded_failure_is_a_fault_of_its_kind(
     name: str, recording: str, script: dict[str, Any], kind: FaultKind, words: str
 ) -> None:
-    fault = await fault_of(name, recording, **script)
+    fault = await collect_fault(name, recording, **script)
     assert fault.kind is kind
     assert words in fault.message
 
@@ -172,7 +172,7 @@ async def test_a_call_of_a_missing_tool_does_not_spoil_an_answer() -> None:
     ],
 )
 async def test_the_agents_own_silent_retry_is_not_waited_for(trouble: str, kind: FaultKind) -> None:
-    fault = await fault_of("gemini", "silent", trouble=trouble, act="stays")
+    fault = await collect_fault("gemini", "silent", trouble=trouble, act="stays")
     assert fault.kind is kind
 
 
@@ -188,7 +188,7 @@ async def test_the_agents_own_silent_retry_is_not_waited_for(trouble: str, kind:
 async def test_an_exit_without_output_is_explained(
     name: str, code: int, trouble: str, kind: FaultKind, words: str
 ) -> None:
-    fault = await fault_of(name, exit=code, trouble=trouble)
+    fault = await collect_fault(name, exit=code, trouble=trouble)
     assert fault.kind is kind
     assert words in fault.help
     assert trouble[:20] in fault.message

@@ -14,7 +14,7 @@ from roundtable.voices.endpoints import load_shipped_endpoints
 from roundtable.voices.reply_stream import ReplyStream
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import last_event, make_request
-from tests.voices.lab import DialectKit, Lab, opened, talk
+from tests.voices.lab import DialectKit, Lab, make_conversation, open_lab
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 
@@ -27,7 +27,7 @@ class TestKit(DialectKit):
 
 @pytest.fixture
 async def lab() -> AsyncGenerator[Lab, None]:
-    async with opened("anthropic") as lab:
+    async with open_lab("anthropic") as lab:
         yield lab
 
 
@@ -74,33 +74,42 @@ class TestBody:
             "temperature": 0.7,
             "stream": True,
         }
-        seen = lab.server.seen[0]
-        assert seen.path == "/v1/messages"
-        assert seen.headers["x-api-key"] == SECRET
-        assert seen.headers["anthropic-version"] == "2023-06-01"
-        assert "authorization" not in seen.headers
+        request = lab.server.seen[0]
+        assert request.path == "/v1/messages"
+        assert request.headers["x-api-key"] == SECRET
+        assert request.headers["anthropic-version"] == "2023-06-01"
+        assert "authorization" not in request.headers
 
     async def test_consecutive_messages_of_one_role_are_one_turn(self, lab: Lab) -> None:
-        said = (Message("user", "One."), Message("user", "Two."), Message("assistant", " "), Message("user", "Three."))
-        messages = (await lab.body(make_request(messages=said)))["messages"]
+        conversation = (
+            Message("user", "One."),
+            Message("user", "Two."),
+            Message("assistant", " "),
+            Message("user", "Three."),
+        )
+        messages = (await lab.body(make_request(messages=conversation)))["messages"]
         assert [message["role"] for message in messages] == ["user"]
         assert [block["text"] for block in messages[0]["content"]] == ["One.", "Two.", "Three."]
 
     async def test_cache_marks_are_at_the_end_of_this_prompt_and_of_the_previous_one(self, lab: Lab) -> None:
-        body = await lab.body(talk("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True)
+        body = await lab.body(
+            make_conversation("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True
+        )
         assert body["system"][0] == {"type": "text", "text": "You are brief.", **MARK}
         marked = [text for text, block in _blocks(body) if "cache_control" in block]
         assert marked == ["Second.", "Third."]
 
     async def test_a_later_prompt_starts_with_the_cached_part_of_an_earlier_one(self, lab: Lab) -> None:
-        earlier = await lab.body(talk("First.", "Mine.", "Second."), prompt_cache=True)
-        later = await lab.body(talk("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True)
-        end = _marked(earlier)[-1]
-        assert end in _marked(later)
+        earlier = await lab.body(make_conversation("First.", "Mine.", "Second."), prompt_cache=True)
+        later = await lab.body(
+            make_conversation("First.", "Mine.", "Second.", "Mine again.", "Third."), prompt_cache=True
+        )
+        end = _find_cache_marks(earlier)[-1]
+        assert end in _find_cache_marks(later)
         assert [text for text, _ in _blocks(later)][: end + 1] == [text for text, _ in _blocks(earlier)][: end + 1]
 
     async def test_an_endpoint_without_a_prompt_cache_gets_no_cache_marks(self, lab: Lab) -> None:
-        assert "cache_control" not in str(await lab.body(talk("First.", "Mine.", "Second.")))
+        assert "cache_control" not in str(await lab.body(make_conversation("First.", "Mine.", "Second.")))
 
     async def test_a_reply_is_held_to_a_schema_or_else_to_a_forced_tool_call(self, lab: Lab) -> None:
         schema: dict[str, Any] = {"type": "object"}
@@ -130,5 +139,5 @@ def _blocks(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(block["text"], block) for message in body["messages"] for block in message["content"]]
 
 
-def _marked(body: dict[str, Any]) -> list[int]:
+def _find_cache_marks(body: dict[str, Any]) -> list[int]:
     return [number for number, (_, block) in enumerate(_blocks(body)) if "cache_control" in block]

@@ -132,7 +132,8 @@ class TestRealModel:
             for s in "abc"
         ]
         ends = [
-            last_event(said) for said in await asyncio.gather(*(collect_events(stage.voice, call) for call in calls))
+            last_event(events)
+            for events in await asyncio.gather(*(collect_events(stage.voice, call) for call in calls))
         ]
         texts = {end.text for end in ends if isinstance(end, Reply)}
         assert len(texts) == 3, ends

@@ -81,7 +81,7 @@ class TestChat:
         assert chunks[-1]["usage"]["prompt_tokens_details"] == {"cached_tokens": 60}
         assert chunks[-1]["usage"]["completion_tokens"] == TOKENS
 
-    async def test_whole(self, client: Client) -> None:
+    async def test_a_chat_completion_can_be_sent_whole(self, client: Client) -> None:
         answer = (await client.post("openai-chat", stream=False)).json()
         assert answer["object"] == "chat.completion"
         assert answer["choices"][0]["message"]["content"] == DEFAULT_ANSWER_TEXT
@@ -91,7 +91,7 @@ class TestChat:
         deltas = [data["choices"][0]["delta"] for _, data in events[:-1] if data["choices"]]
         assert "".join(delta.get("refusal", "") for delta in deltas) == "I cannot help with that."
 
-    async def test_error(self, client: Client) -> None:
+    async def test_a_chat_error_has_the_shape_of_openai(self, client: Client) -> None:
         error = (await client.post("openai-chat", "context_overflow")).json()["error"]
         assert error["code"] == "context_length_exceeded"
 
@@ -117,7 +117,7 @@ class TestResponses:
         assert response["output"][0]["content"][0]["text"] == DEFAULT_ANSWER_TEXT
         assert response["usage"]["input_tokens_details"] == {"cached_tokens": 60}
 
-    async def test_whole(self, client: Client) -> None:
+    async def test_a_response_can_be_sent_whole(self, client: Client) -> None:
         answer = (await client.post("openai-responses", stream=False)).json()
         assert (answer["object"], answer["status"]) == ("response", "completed")
         assert answer["output"][0]["content"][0]["text"] == DEFAULT_ANSWER_TEXT
@@ -128,7 +128,7 @@ class TestResponses:
         assert part == {"type": "refusal", "refusal": "I cannot help with that."}
 
     @pytest.mark.parametrize(("model", "reason"), [("length", "max_output_tokens"), ("filtered", "content_filter")])
-    async def test_incomplete(self, client: Client, model: str, reason: str) -> None:
+    async def test_an_incomplete_response_says_why(self, client: Client, model: str, reason: str) -> None:
         name, last = (await client.events("openai-responses", model))[-1]
         assert name == "response.incomplete"
         assert last["response"]["incomplete_details"] == {"reason": reason}
@@ -167,7 +167,7 @@ class TestAnthropic:
             "usage": {"output_tokens": TOKENS},
         }
 
-    async def test_whole(self, client: Client) -> None:
+    async def test_an_anthropic_message_can_be_sent_whole(self, client: Client) -> None:
         answer = (await client.post("anthropic", stream=False)).json()
         assert (answer["type"], answer["stop_reason"]) == ("message", "end_turn")
         assert answer["content"] == [{"type": "text", "text": DEFAULT_ANSWER_TEXT}]
@@ -183,7 +183,7 @@ class TestAnthropic:
         name, event = (await client.events("anthropic", "midstream_error"))[-1]
         assert (name, event["error"]["type"]) == ("error", "overloaded_error")
 
-    async def test_counting_tokens(self, client: Client) -> None:
+    async def test_the_tokens_of_a_message_are_counted(self, client: Client) -> None:
         client.server.behave = "500"
         async with httpx2.AsyncClient(trust_env=False) as http:
             answer = await http.post(f"{client.server.root}/v1/messages/count_tokens", json={"model": "alpha"})
@@ -200,7 +200,7 @@ class TestGemini:
         assert answers[-1]["usageMetadata"]["cachedContentTokenCount"] == 60
         assert answers[-1]["modelVersion"] == "reasoning"
 
-    async def test_whole(self, client: Client) -> None:
+    async def test_a_gemini_response_can_be_sent_whole(self, client: Client) -> None:
         answer = (await client.post("gemini", stream=False)).json()
         assert answer["candidates"][0]["content"] == {"parts": [{"text": DEFAULT_ANSWER_TEXT}], "role": "model"}
 
@@ -216,7 +216,7 @@ class TestGemini:
         assert error["details"][0]["retryDelay"] == "7s"
         assert response.headers["retry-after"] == "7"
 
-    async def test_counting_tokens_and_listing_models(self, client: Client) -> None:
+    async def test_tokens_are_counted_and_models_listed(self, client: Client) -> None:
         assert (await client.get("/v1beta/models"))["models"][0]["name"] == "models/alpha"
         async with httpx2.AsyncClient(trust_env=False) as http:
             answer = await http.post(f"{client.server.root}/v1beta/models/alpha:countTokens", json={})
@@ -235,8 +235,8 @@ async def test_every_behaviour_works_in_every_dialect(
         async with asyncio.timeout(0.2 if endless else 30):
             await client.post(dialect, stream=stream)
     assert await client.server.is_left_alone()
-    (seen,) = client.server.seen
-    assert (seen.finished, seen.disconnected) == (not endless, endless)
+    (request,) = client.server.seen
+    assert (request.finished, request.disconnected) == (not endless, endless)
 
 
 @pytest.mark.parametrize("dialect", WIRES_BY_DIALECT)

@@ -12,7 +12,7 @@ from roundtable.core.values import Message
 from roundtable.voices.dialects.gemini import GeminiReplyReader
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import last_event, make_request
-from tests.voices.lab import DialectKit, Lab, opened, talk
+from tests.voices.lab import DialectKit, Lab, make_conversation, open_lab
 
 
 class TestKit(DialectKit):
@@ -23,7 +23,7 @@ class TestKit(DialectKit):
 
 @pytest.fixture
 async def lab() -> AsyncGenerator[Lab, None]:
-    async with opened("gemini") as lab:
+    async with open_lab("gemini") as lab:
         yield lab
 
 
@@ -55,7 +55,7 @@ class TestBody:
     """What goes over the wire."""
 
     async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
-        assert await lab.body(talk("Wörtlich.", "Ja.", "Und?")) == {
+        assert await lab.body(make_conversation("Wörtlich.", "Ja.", "Und?")) == {
             "systemInstruction": {"parts": [{"text": "You are brief."}]},
             "contents": [
                 {"role": "user", "parts": [{"text": "Wörtlich."}]},
@@ -64,9 +64,9 @@ class TestBody:
             ],
             "generationConfig": {"maxOutputTokens": 200, "temperature": 0.7},
         }
-        seen = lab.server.seen[0]
-        assert seen.path == "/v1beta/models/alpha:streamGenerateContent"
-        assert seen.headers["x-goog-api-key"] == SECRET
+        request = lab.server.seen[0]
+        assert request.path == "/v1beta/models/alpha:streamGenerateContent"
+        assert request.headers["x-goog-api-key"] == SECRET
 
     async def test_consecutive_messages_of_one_role_are_one_turn(self, lab: Lab) -> None:
         contents = (await lab.body(make_request(messages=(Message("user", "One."), Message("user", "Two.")))))[

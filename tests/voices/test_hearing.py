@@ -24,18 +24,18 @@ def usage(**counts: int) -> bytes:
     return f"data: {json.dumps({'choices': [], 'usage': counts})}\n\n".encode()
 
 
-def heard(chunks: Iterator[bytes] | list[bytes], asked: int = 10) -> Reply | Fault:
+def read_stream(chunks: Iterator[bytes] | list[bytes], prompt_tokens: int = 10) -> Reply | Fault:
     hearing = ReplyStream("lab:alpha", "", OpenAIChatReplyReader())
     for each in chunks:
         hearing.feed(each)
         if hearing.fault is not None:
             break
-    return hearing.build_ending(asked)
+    return hearing.build_ending(prompt_tokens)
 
 
 def test_a_long_thought_does_not_exceed_the_answer_limit() -> None:
     thoughts = [chunk(content="", reasoning=" hm")] * 20_000
-    reply = heard([*thoughts, chunk(content="At last."), chunk("stop")])
+    reply = read_stream([*thoughts, chunk(content="At last."), chunk("stop")])
     assert isinstance(reply, Reply)
     assert reply.text == "At last."
     assert sum(map(len, thoughts)) > 8_000_000
@@ -51,7 +51,7 @@ def test_a_long_thought_does_not_exceed_the_answer_limit() -> None:
     ids=["words", "wire", "one event"],
 )
 def test_an_endless_answer_is_not_retried(chunks: list[bytes]) -> None:
-    fault = heard(chunks)
+    fault = read_stream(chunks)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MALFORMED
     assert not fault.retryable
@@ -60,13 +60,15 @@ def test_an_endless_answer_is_not_retried(chunks: list[bytes]) -> None:
 
 def test_an_event_with_many_lines_is_parsed_once() -> None:
     lines = b"".join(b"data:\n" for _ in range(100_000))
-    reply = heard([b"data: {\n" + lines + b'data: "choices": [{"delta": {"content": "Yes."}}]}\n\n', chunk("stop")])
+    reply = read_stream(
+        [b"data: {\n" + lines + b'data: "choices": [{"delta": {"content": "Yes."}}]}\n\n', chunk("stop")]
+    )
     assert isinstance(reply, Reply)
     assert reply.text == "Yes."
 
 
 def test_thoughts_that_use_up_the_limit_suggest_a_higher_limit() -> None:
-    fault = heard([chunk("length", content=""), usage(prompt_tokens=100, completion_tokens=2048)])
+    fault = read_stream([chunk("length", content=""), usage(prompt_tokens=100, completion_tokens=2048)])
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.EMPTY
     assert not fault.retryable, "the same limit would be reached again"
@@ -75,25 +77,25 @@ def test_thoughts_that_use_up_the_limit_suggest_a_higher_limit() -> None:
 
 
 def test_usage_is_estimated_if_the_server_reports_none() -> None:
-    fault = heard([chunk(content="größer ")] * 8)
+    fault = read_stream([chunk(content="größer ")] * 8)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.TRUNCATED
     assert fault.usage == Usage(10, 18)
 
 
 def test_an_empty_answer_still_used_the_prompt_tokens() -> None:
-    fault = heard([chunk("stop")])
+    fault = read_stream([chunk("stop")])
     assert isinstance(fault, Fault)
     assert fault.usage == Usage(10, 0)
 
 
 def test_a_broken_answer_is_counted_by_its_words() -> None:
-    fault = heard([usage(prompt_tokens=100, completion_tokens=1), *[chunk(content="words, ")] * 8])
+    fault = read_stream([usage(prompt_tokens=100, completion_tokens=1), *[chunk(content="words, ")] * 8])
     assert isinstance(fault, Fault)
     assert fault.usage == Usage(100, 14)
 
 
 def test_an_unanswered_call_has_no_known_usage() -> None:
-    fault = heard([])
+    fault = read_stream([])
     assert isinstance(fault, Fault)
     assert fault.usage == Usage()

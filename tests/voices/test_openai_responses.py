@@ -12,7 +12,7 @@ from roundtable.core.values import Usage
 from roundtable.voices.dialects.openai_responses import OpenAIResponsesReplyReader
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import last_event, make_request
-from tests.voices.lab import DialectKit, Lab, opened, talk
+from tests.voices.lab import DialectKit, Lab, make_conversation, open_lab
 
 
 class TestKit(DialectKit):
@@ -23,7 +23,7 @@ class TestKit(DialectKit):
 
 @pytest.fixture
 async def lab() -> AsyncGenerator[Lab, None]:
-    async with opened("openai-responses") as lab:
+    async with open_lab("openai-responses") as lab:
         yield lab
 
 
@@ -51,10 +51,10 @@ def test_words_that_arrive_only_at_the_end_are_read() -> None:
     answer = OpenAIResponsesReplyReader()
     parts = '[{"type": "output_text", "text": "All at once."}]'
     output = f'[{{"type": "reasoning", "summary": []}}, {{"type": "message", "content": {parts}}}]'
-    said = answer.read(
+    words = answer.read(
         f'{{"type": "response.completed", "response": {{"status": "completed", "output": {output}}}}}'.encode()
     )
-    assert said == "All at once."
+    assert words == "All at once."
     assert answer.done
 
 
@@ -62,7 +62,7 @@ class TestBody:
     """What goes over the wire."""
 
     async def test_a_request_stores_nothing_at_the_provider(self, lab: Lab) -> None:
-        assert await lab.body(talk("Wörtlich.", "Ja.", "Und?")) == {
+        assert await lab.body(make_conversation("Wörtlich.", "Ja.", "Und?")) == {
             "model": "alpha",
             "instructions": "You are brief.",
             "input": [

@@ -24,25 +24,25 @@ from tests.kits.voice_kit import collect_events, last_event
 MILLION = 1_000_000
 
 
-def listed(provider: str, model: str, field: str) -> float:
+def find_list_price(provider: str, model: str, field: str) -> float:
     """Dollars for a million tokens, as the list has them."""
-    models = next(listed for listed in providers if listed.id == provider).models
-    found = next(info for info in models if info.id == model)
-    assert not isinstance(found.prices, list)
-    figure: Any = getattr(found.prices, field)
+    models = next(find_list_price for find_list_price in providers if find_list_price.id == provider).models
+    model_info = next(info for info in models if info.id == model)
+    assert not isinstance(model_info.prices, list)
+    figure: Any = getattr(model_info.prices, field)
     assert isinstance(figure, Decimal)
     return float(figure)
 
 
 async def test_input_and_output_have_their_own_prices() -> None:
-    dear, cheap = listed("openai", "gpt-4o", "output_mtok"), listed("openai", "gpt-4o", "input_mtok")
+    dear, cheap = find_list_price("openai", "gpt-4o", "output_mtok"), find_list_price("openai", "gpt-4o", "input_mtok")
     by_hand = (1000 * cheap + 100 * dear) / MILLION
     assert await compute_provider_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
 
 
 async def test_tokens_read_from_a_cache_are_cheaper() -> None:
     fields = ("input_mtok", "cache_read_mtok", "output_mtok")
-    fresh, cached, out = (listed("openai", "gpt-4o", field) for field in fields)
+    fresh, cached, out = (find_list_price("openai", "gpt-4o", field) for field in fields)
     by_hand = (400 * fresh + 600 * cached + 100 * out) / MILLION
     assert await compute_provider_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
     assert cached < fresh
@@ -50,7 +50,7 @@ async def test_tokens_read_from_a_cache_are_cheaper() -> None:
 
 async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     fields = ("input_mtok", "cache_read_mtok", "cache_write_mtok", "output_mtok")
-    fresh, cached, written, out = (listed("anthropic", "claude-haiku-4-5", field) for field in fields)
+    fresh, cached, written, out = (find_list_price("anthropic", "claude-haiku-4-5", field) for field in fields)
     by_hand = (100 * fresh + 600 * cached + 300 * written + 50 * out) / MILLION
     used = Usage(1000, 50, 600, cache_write_tokens=300)
     assert await compute_provider_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
@@ -72,18 +72,20 @@ async def test_a_price_missing_from_the_list_is_not_guessed(provider: str, model
 
 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
-    known = {provider.id for provider in providers}
+    provider_ids = {provider.id for provider in providers}
     named = (*load_shipped_endpoints().values(), *load_shipped_agents().values())
-    assert {owner.prices for owner in named} - {""} <= known
+    assert {owner.prices for owner in named} - {""} <= provider_ids
 
 
 async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp_path: Path) -> None:
     async with FaultServer() as server:
-        own = [
+        endpoints = [
             parse_provider_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
             parse_provider_endpoint("told", {"base_url": server.url, "prices": "openai"}),
         ]
-        registry = VoiceRegistry({endpoint.name: endpoint for endpoint in own}, lambda _: None, models_dir=tmp_path)
+        registry = VoiceRegistry(
+            {endpoint.name: endpoint for endpoint in endpoints}, lambda _: None, models_dir=tmp_path
+        )
         replies: list[Reply] = []
         for name in ("paid:claude-haiku-4-5", "paid:alpha", "told:gpt-4o"):
             voice = registry.find(name)
@@ -92,17 +94,17 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp
             assert isinstance(reply, Reply)
             replies.append(reply)
         await registry.close()
-    listed, unlisted, told = (reply.usage for reply in replies)
-    assert listed.cost_usd == await compute_provider_price("anthropic", "claude-haiku-4-5", listed)
-    assert listed.cost_usd
-    assert unlisted.cost_usd is None
-    assert told.cost_usd == 0.0025
+    priced, unpriced, reported = (reply.usage for reply in replies)
+    assert priced.cost_usd == await compute_provider_price("anthropic", "claude-haiku-4-5", priced)
+    assert priced.cost_usd
+    assert unpriced.cost_usd is None
+    assert reported.cost_usd == 0.0025
 
 
 def run(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.strip()
 
 
 def test_prices_are_never_fetched() -> None:
@@ -155,9 +157,9 @@ def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
 
 def test_the_tariffs_of_the_shipped_agents_are_known() -> None:
     names = ("claude", "codex", "gemini", "agy", "opencode")
-    found = {name: Tariffs({}, load_shipped_agents, {}).find_tariff(f"cli:{name}") for name in names}
-    nobody_says = [name for name, tariff in found.items() if tariff.paid == "tokens"]
+    tariffs = {name: Tariffs({}, load_shipped_agents, {}).find_tariff(f"cli:{name}") for name in names}
+    nobody_says = [name for name, tariff in tariffs.items() if tariff.paid == "tokens"]
     assert nobody_says == ["opencode"]
-    assert all(tariff.keeps_session for tariff in found.values())
+    assert all(tariff.keeps_session for tariff in tariffs.values())
     with_key = Tariffs({}, load_shipped_agents, {"ANTHROPIC_API_KEY": "x"}).find_tariff("cli:claude:claude-haiku-4-5")
     assert (with_key.paid, with_key.prices, with_key.model) == ("tokens", "anthropic", "claude-haiku-4-5")

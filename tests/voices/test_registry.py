@@ -35,7 +35,7 @@ async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceR
     def lab(name: str, **more: Any) -> Any:
         return parse_provider_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
 
-    own = [
+    own_endpoints = [
         lab("lab", key="${LAB_KEY}", concurrency=2, default_model="alpha"),
         lab("nokey", key="env:NO_KEY"),
         lab("secret", key="secret:lab"),
@@ -46,19 +46,19 @@ async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceR
         lab("paid", dialect="anthropic", base_url="${LAB_URL}/", key="env:LAB_KEY", local=False, prices="anthropic"),
         lab("lost", base_url="${NO_URL}/v1", headers={"X-Lab": "${LAB_KEY}"}),
     ]
-    endpoints = merge_endpoints(load_shipped_endpoints().values(), own)
+    endpoints = merge_endpoints(load_shipped_endpoints().values(), own_endpoints)
     registry = VoiceRegistry(endpoints, KEYS.get, models_dir=tmp_path / "models", workspace=tmp_path)
     yield registry
     await registry.close()
 
 
-def found(registry: Voices, name: str) -> Voice:
+def find_voice(registry: Voices, name: str) -> Voice:
     voice = registry.find(name)
     assert not isinstance(voice, Fault), voice
     return voice
 
 
-def missing(registry: Voices, name: str) -> Fault:
+def find_fault(registry: Voices, name: str) -> Fault:
     fault = registry.find(name)
     assert isinstance(fault, Fault)
     assert fault.help
@@ -67,7 +67,7 @@ def missing(registry: Voices, name: str) -> Fault:
 
 @pytest.mark.feature("S3.39")
 async def test_a_voice_string_names_endpoint_and_model(registry: VoiceRegistry, server: FaultServer) -> None:
-    voice = found(registry, "lab:al/pha:8b")
+    voice = find_voice(registry, "lab:al/pha:8b")
     assert (voice.name, voice.vendor) == ("lab:al/pha:8b", "al")
     assert isinstance(last_event(await collect_events(voice)), Reply)
     assert server.seen[0].body["model"] == "al/pha:8b"
@@ -76,13 +76,13 @@ async def test_a_voice_string_names_endpoint_and_model(registry: VoiceRegistry, 
 
 
 async def test_the_registry_returns_the_same_voice_every_time(registry: VoiceRegistry) -> None:
-    assert found(registry, "lab:alpha") is found(registry, "lab:alpha")
-    assert found(registry, "lab").name == "lab:alpha"
+    assert find_voice(registry, "lab:alpha") is find_voice(registry, "lab:alpha")
+    assert find_voice(registry, "lab").name == "lab:alpha"
 
 
 async def test_one_account_has_one_pacer_across_dialects(registry: VoiceRegistry, server: FaultServer) -> None:
-    await collect_events(found(registry, "reply:rate_limited"))
-    fault = last_event(await collect_events(found(registry, "lab:alpha"), make_request(timeout=1)))
+    await collect_events(find_voice(registry, "reply:rate_limited"))
+    fault = last_event(await collect_events(find_voice(registry, "lab:alpha"), make_request(timeout=1)))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.RATE_LIMITED
     assert len(server.seen) == 1
@@ -101,7 +101,7 @@ async def test_one_account_has_one_pacer_across_dialects(registry: VoiceRegistry
 async def test_the_endpoint_data_chooses_the_dialect(
     registry: VoiceRegistry, server: FaultServer, name: str, path: str
 ) -> None:
-    assert isinstance(last_event(await collect_events(found(registry, name))), Reply)
+    assert isinstance(last_event(await collect_events(find_voice(registry, name))), Reply)
     assert server.seen[0].path == path
     assert server.seen[0].key == "sk-lab"
 
@@ -111,18 +111,18 @@ async def test_an_address_can_come_from_a_variable_and_calls_are_priced(
 ) -> None:
     KEYS["env:LAB_URL"] = server.base("anthropic") + "/"
     try:
-        reply = last_event(await collect_events(found(registry, "paid:claude-sonnet-4-6")))
+        reply = last_event(await collect_events(find_voice(registry, "paid:claude-sonnet-4-6")))
     finally:
         del KEYS["env:LAB_URL"]
     assert isinstance(reply, Reply)
     assert reply.usage.cost_usd
-    unknown = last_event(await collect_events(found(registry, "claude:alpha")))
+    unknown = last_event(await collect_events(find_voice(registry, "claude:alpha")))
     assert isinstance(unknown, Reply)
     assert unknown.usage.cost_usd == 0, "it runs on this machine"
 
 
 @pytest.fixture
-async def nearby(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
+async def open_local_registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
     """The shipped endpoints with a key each; their servers are replaced by the fault server."""
     keys = {"env:OPENAI_API_KEY": "sk-lab", "env:XAI_API_KEY": "sk-lab", "env:LITELLM_API_KEY": "sk-lab"}
     endpoints = {
@@ -143,10 +143,10 @@ async def nearby(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceReg
 )
 @pytest.mark.feature("S4.11", "S4.12")
 async def test_gpt_and_grok_stream_from_the_api_of_their_provider_with_an_api_key(
-    nearby: VoiceRegistry, server: FaultServer, name: str, address: str, model: str
+    open_local_registry: VoiceRegistry, server: FaultServer, name: str, address: str, model: str
 ) -> None:
     assert (load_shipped_endpoints()[name].base_url, load_shipped_endpoints()[name].dialect) == (address, "openai-chat")
-    pieces = await collect_events(found(nearby, name))
+    pieces = await collect_events(find_voice(open_local_registry, name))
     assert isinstance(last_event(pieces), Reply)
     assert len(pieces) > 2, "the answer arrives in pieces"
     (request,) = server.seen
@@ -156,11 +156,13 @@ async def test_gpt_and_grok_stream_from_the_api_of_their_provider_with_an_api_ke
 
 @pytest.mark.feature("S1.18")
 async def test_a_litellm_proxy_serves_every_seat_with_its_own_model_at_the_pace_of_its_endpoint(
-    nearby: VoiceRegistry, server: FaultServer
+    open_local_registry: VoiceRegistry, server: FaultServer
 ) -> None:
     server.latency = 0.05
     models = ["anthropic/claude-sonnet-4-6", "openai/gpt-4o", "gemini/gemini-3-pro", "xai/grok-4"]
-    replies = await asyncio.gather(*(collect_events(found(nearby, f"litellm:{model}")) for model in models))
+    replies = await asyncio.gather(
+        *(collect_events(find_voice(open_local_registry, f"litellm:{model}")) for model in models)
+    )
     assert all(isinstance(last_event(reply), Reply) for reply in replies)
     assert sorted(request.body["model"] for request in server.seen) == sorted(models)
     assert {request.path for request in server.seen} == {"/v1/chat/completions"}
@@ -169,14 +171,14 @@ async def test_a_litellm_proxy_serves_every_seat_with_its_own_model_at_the_pace_
 
 async def test_all_voices_of_an_endpoint_share_its_slots(registry: VoiceRegistry, server: FaultServer) -> None:
     server.latency = 0.05
-    voices = [found(registry, f"lab:m{number}") for number in range(6)]
+    voices = [find_voice(registry, f"lab:m{number}") for number in range(6)]
     await asyncio.gather(*(collect_events(voice) for voice in voices))
     assert server.most_at_once == 2
 
 
 async def test_a_script_is_found_by_its_path_in_the_workspace(registry: VoiceRegistry, tmp_path: Path) -> None:
     (tmp_path / "demo.toml").write_text('vendor = "acme"\n[[turns]]\ntext = "Hi."\n')
-    voice = found(registry, "script:demo.toml")
+    voice = find_voice(registry, "script:demo.toml")
     assert voice.vendor == "acme"
     assert isinstance(last_event(await collect_events(voice)), Reply)
 
@@ -203,24 +205,24 @@ async def test_a_script_is_found_by_its_path_in_the_workspace(registry: VoiceReg
 async def test_a_missing_voice_is_reported_with_what_to_do(
     registry: VoiceRegistry, name: str, kind: FaultKind, words: str
 ) -> None:
-    fault = missing(registry, name)
+    fault = find_fault(registry, name)
     assert fault.kind is kind
     assert words in fault.message
 
 
 async def test_an_invalid_script_is_reported(registry: VoiceRegistry, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text("[[turns]]\ntxt = 1\n")
-    fault = missing(registry, "script:wrong.toml")
+    fault = find_fault(registry, "script:wrong.toml")
     assert fault.kind is FaultKind.MALFORMED
     assert not fault.retryable
     assert "text" in fault.help
 
 
 async def test_a_key_that_is_set_later_is_used(registry: VoiceRegistry) -> None:
-    missing(registry, "nokey:model")
+    find_fault(registry, "nokey:model")
     KEYS["env:NO_KEY"] = "sk-lab"
     try:
-        found(registry, "nokey:model")
+        find_voice(registry, "nokey:model")
     finally:
         del KEYS["env:NO_KEY"]
 
@@ -241,7 +243,7 @@ def test_scripted_voices_do_not_load_http_or_models(tmp_path: Path) -> None:
 class TestEndpoints:
     """The catalog and a person's own endpoints."""
 
-    def test_what_is_shipped(self) -> None:
+    def test_the_endpoints_of_the_shipped_catalog(self) -> None:
         shipped = load_shipped_endpoints()
         assert {"anthropic", "openai", "openai-responses", "google", "azure"} <= set(shipped)
         assert {"openrouter", "xai", "groq", "mistral", "deepseek"} <= set(shipped)

@@ -106,9 +106,9 @@ async def test_an_exhausted_script_says_what_is_missing() -> None:
 @pytest.mark.parametrize("kind", list(FaultKind))
 async def test_every_kind_of_fault_can_follow_some_words(kind: FaultKind) -> None:
     turn = {"fault": kind.value, "text": "I was about to", "after": 2, "message": "No.", "retry_after": 2.5}
-    said = await collect_events(scripted({"turns": [turn]}))
-    assert said[:-1] == ["I was"]
-    fault = said[-1]
+    events = await collect_events(scripted({"turns": [turn]}))
+    assert events[:-1] == ["I was"]
+    fault = events[-1]
     assert isinstance(fault, Fault)
     assert (fault.kind, fault.message, fault.retry_after) == (kind, "No.", 2.5)
 
@@ -122,19 +122,19 @@ async def test_json_turns_are_sent_as_json() -> None:
 async def test_latency_and_rate_are_respected() -> None:
     data = {"turns": [{"text": "a b c d e f", "rate": 50}], "defaults": {"latency": 0.1}}
     start = time.monotonic()
-    said = await collect_events(scripted(data))
+    events = await collect_events(scripted(data))
     assert 0.19 <= time.monotonic() - start < 0.5
-    assert said[:-1] == ["a", " b", " c", " d", " e", " f"]
+    assert events[:-1] == ["a", " b", " c", " d", " e", " f"]
 
 
 async def test_usage_is_scripted_or_estimated() -> None:
-    told = last_event(
+    reply = last_event(
         await collect_events(scripted({"turns": [{"text": "x", "usage": {"input_tokens": 9, "cost_usd": 0.5}}]}))
     )
     guessed = last_event(await collect_events(scripted({"turns": [{"text": "four words of text", "truncated": True}]})))
-    assert isinstance(told, Reply)
+    assert isinstance(reply, Reply)
     assert isinstance(guessed, Reply)
-    assert told.usage == Usage(9, cost_usd=0.5)
+    assert reply.usage == Usage(9, cost_usd=0.5)
     assert guessed.usage == Usage(5, 4, cost_usd=0.0)
     assert guessed.truncated
 

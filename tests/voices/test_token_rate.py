@@ -39,11 +39,11 @@ async def client(server: FaultServer) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 def endpoint(server: FaultServer, **limits: int) -> Endpoint:
-    given = {name.replace("_", "-"): limit for name, limit in limits.items()}
-    return Endpoint("lab", server.base("openai-chat"), tokens_per_minute=given)
+    token_limits = {name.replace("_", "-"): limit for name, limit in limits.items()}
+    return Endpoint("lab", server.base("openai-chat"), tokens_per_minute=token_limits)
 
 
-async def sent(rate: TokenRate, tokens: int, used: int | None = None) -> None:
+async def send_call(rate: TokenRate, tokens: int, used: int | None = None) -> None:
     """One call, from its wait to its end."""
     async with rate.hold_tokens(tokens) as share:
         rate.mark_sent(share)
@@ -67,7 +67,7 @@ async def test_calls_are_sent_in_order_and_a_small_one_does_not_overtake_a_large
     rate, order = TokenRate(100, SOON), list[str]()
 
     async def call(name: str, tokens: int) -> None:
-        await sent(rate, tokens)
+        await send_call(rate, tokens)
         order.append(name)
 
     await asyncio.gather(call("first", 60), call("large", 90), call("small", 10))
@@ -76,9 +76,9 @@ async def test_calls_are_sent_in_order_and_a_small_one_does_not_overtake_a_large
 
 async def test_unused_tokens_are_free_for_the_next_call_at_once() -> None:
     rate = TokenRate(100, window=3600)
-    await sent(rate, 90, used=20)
+    await send_call(rate, 90, used=20)
     async with asyncio.timeout(5):
-        await sent(rate, 80)
+        await send_call(rate, 80)
 
 
 async def test_a_finished_call_wakes_calls_that_wait_for_its_tokens() -> None:
@@ -93,7 +93,7 @@ async def test_a_finished_call_wakes_calls_that_wait_for_its_tokens() -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(first())
         await asyncio.sleep(0)
-        waiting = tasks.create_task(sent(rate, 80))
+        waiting = tasks.create_task(send_call(rate, 80))
         await asyncio.sleep(0.02)
         assert not waiting.done()
         over.set()
@@ -103,14 +103,14 @@ async def test_a_finished_call_wakes_calls_that_wait_for_its_tokens() -> None:
 
 async def test_a_cancelled_wait_holds_no_tokens() -> None:
     rate = TokenRate(100, window=3600)
-    await sent(rate, 60)
-    given_up = asyncio.create_task(sent(rate, 80))
+    await send_call(rate, 60)
+    given_up = asyncio.create_task(send_call(rate, 80))
     await asyncio.sleep(0.02)
     given_up.cancel()
     await asyncio.gather(given_up, return_exceptions=True)
     assert rate.estimate_wait(40) == 0
     async with asyncio.timeout(5):
-        await sent(rate, 40)
+        await send_call(rate, 40)
 
 
 async def test_an_unsent_call_is_not_counted() -> None:
@@ -122,9 +122,9 @@ async def test_an_unsent_call_is_not_counted() -> None:
 
 async def test_the_announced_wait_includes_waiting_calls() -> None:
     rate = TokenRate(100, window=60)
-    await sent(rate, 100)
+    await send_call(rate, 100)
     assert 59 < rate.estimate_wait(50) <= 60
-    queue = [asyncio.create_task(sent(rate, 100)) for _ in range(2)]
+    queue = [asyncio.create_task(send_call(rate, 100)) for _ in range(2)]
     await asyncio.sleep(0.02)
     assert 120 < rate.estimate_wait(50) <= 240
     for task in queue:
@@ -140,12 +140,12 @@ async def test_a_call_over_the_limit_announces_its_wait_and_is_then_answered(
     first, second = (HttpVoice(endpoint(server, alpha=300), "alpha", client, pace=slow) for _ in range(2))
     speaking = first.speak(make_request())
     assert not isinstance(await anext(speaking), WaitNotice)
-    told: Said = await collect_events(second)
-    wait = told[0]
+    events: Said = await collect_events(second)
+    wait = events[0]
     assert isinstance(wait, WaitNotice)
     assert wait == "", "to who does not ask why, it is a sign of life"
     assert wait.why == "lab:alpha allows 300 tokens a minute"
-    assert isinstance(last_event(told), Reply)
+    assert isinstance(last_event(events), Reply)
     assert isinstance([piece async for piece in speaking][-1], Reply)
 
 

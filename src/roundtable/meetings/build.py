@@ -136,8 +136,7 @@ async def _hold_build_meeting(table: Table) -> Decision:
 
 
 async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
-    """Ask the person whether to take a candidate that could not be verified. No program and no advance answer may say
-    yes."""
+    """Ask the person whether to take a candidate that could not be verified; only a person may accept it."""
     details = {
         candidate.seat: trial_outcome.describe_candidate_behaviour(result, candidate.seat)
         or trial_outcome.describe_candidate_files(candidate)

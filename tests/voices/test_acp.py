@@ -171,7 +171,7 @@ async def test_an_agent_continues_after_a_rejected_permission(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("act", "wanted"),
+    ("act", "method"),
     [("gives up without a permission", "write notes.txt"), ("writes a file", "fs/write_text_file")],
 )
 async def test_requests_for_files_and_terminals_are_rejected(tmp_path: Path, act: str, method: str) -> None:

@@ -55,7 +55,7 @@ MISTAKES: list[tuple[dict[str, dict[str, Any]], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("own", "words", "help"), MISTAKES)
+@pytest.mark.parametrize(("sections", "words", "help"), MISTAKES)
 def test_a_mistake_is_reported_with_its_place(sections: dict[str, dict[str, Any]], words: str, help: str) -> None:
     with pytest.raises(ConfigError) as caught:
         merge_agent_cli_catalog(sections, "config.toml: ")

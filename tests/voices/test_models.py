@@ -245,7 +245,7 @@ def test_two_processes_download_a_model_once(server: IndexServer, tmp_path: Path
     code = (
         "import asyncio, json, sys, msgspec; from pathlib import Path; from roundtable.voices import models\n"
         f"tiny = msgspec.convert(json.loads({json.dumps(models)!r}), models.EmbeddedModel)\n"
-        f"print(asyncio.run(models.download_model('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
+        f"print(asyncio.run(models.download_model_weights('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
     )
     server.delay = threading.Event()
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]

@@ -115,8 +115,8 @@ def watch(event, args):
         raise SystemExit(f"{event} {args}")
 sys.addaudithook(watch)
 from roundtable.core.values import Usage
-from roundtable.voices.prices import compute_token_price
-print(asyncio.run(compute_token_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
+from roundtable.voices.prices import compute_provider_price
+print(asyncio.run(compute_provider_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
 """
     assert run(program) == "True 1"
 

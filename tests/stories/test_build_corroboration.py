@@ -626,7 +626,7 @@ async def test_an_error_in_a_call_that_worked_before_is_a_regression_unless_the_
         "build", WITH_EXAMPLE + extra, answers=YES
     )
     assert decision.outcome is outcome, decision_sentence(decision)
-    text = "what worked before: slug.slugify('') returned '' before, but raises IndexError now."
+    text = "existing behaviour: slug.slugify('') returned '' before, but raises IndexError now."
     assert (text in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
 
 

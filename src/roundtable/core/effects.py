@@ -220,9 +220,9 @@ class CheckKind(StrEnum):
 BUILT_IN_CHECK_NAMES: dict[CheckKind, str] = {
     CheckKind.EXAMPLES: "the examples in the task",
     CheckKind.OWN_TESTS: "its own tests",
-    CheckKind.CRASH: "a sudden end",
+    CheckKind.CRASH: "unexpected exit",
     CheckKind.SIDE_EFFECTS: "side effects",
-    CheckKind.REGRESSION: "what worked before",
+    CheckKind.REGRESSION: "existing behaviour",
     CheckKind.EVIDENCE: "evidence",
     CheckKind.AGREEMENT: "agreement",
     CheckKind.CODE: "code",

@@ -44,7 +44,7 @@ def _debate_schema(expect: Expect) -> Schema:
             "agree": list_schema(choice_schema("the seat whose proposal you endorse", expect.choices), most=1),
             "object": list_schema(text_schema("an objection to the current proposals"), most=3),
             "add": list_schema(
-                text_schema("a point that nobody has made, or the id of one you share, such as P1"), most=3
+                text_schema("a new point, or the id of a listed point that you share, such as P1"), most=3
             ),
             "prediction": text_schema(_PREDICTION_MEANING, 200),
             "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200), most=4),
@@ -61,7 +61,7 @@ def _debate_tag_format(expect: Expect) -> str:
         "Use only the lines that apply:\n\n"
         f"AGREE: <the seat whose proposal you endorse{seats}>\n"
         "OBJECT: <your reason against it>\n"
-        "ADD: <a point that nobody has made, or the id of one you share, such as P1>\n"
+        "ADD: <a new point, or the id of a listed point that you share, such as P1>\n"
         f"PREDICT: <{_PREDICTION_MEANING}>\n"
         "FILE: <a file you need to see, such as src/a.py:10-50>\n"
         "CHECK: <a check to run>\n"

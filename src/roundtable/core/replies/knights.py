@@ -38,7 +38,7 @@ def _schema(expect: Expect) -> Schema:
             ),
             "pending_issues": list_schema(issue),
             "prediction": text_schema("what can be observed, and by when, if you are right; empty if nothing can", 200),
-            "scope": list_schema(text_schema("a path this would change", 200), most=20),
+            "scope": list_schema(text_schema("a path that the proposal would change", 200), most=20),
             "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200)),
             "checks": list_schema(text_schema("a check to run", 200)),
             "claims": claims_schema(),

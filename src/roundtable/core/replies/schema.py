@@ -51,7 +51,7 @@ def object_schema(properties: dict[str, Schema]) -> Schema:
 
 def prose_first_schema(properties: dict[str, Schema], limit: int = 1500) -> Schema:
     """An object that begins with prose."""
-    return object_schema({ANSWER_FIELD: text_schema("what you want to say, in prose", limit), **properties})
+    return object_schema({ANSWER_FIELD: text_schema("your answer in prose", limit), **properties})
 
 
 def render_block_instructions(schema: Schema) -> str:

@@ -155,7 +155,7 @@ def test_the_user_config_applies_to_every_workspace(cli: Cli) -> None:
 def test_existing_seats_of_the_user_config_are_named(cli: Cli) -> None:
     cli.run("init", "--user", "--yes")
     output = cli.run("init", "--yes").stderr
-    assert "Your seats: claude, openai.\nAsk them something: roundtable discuss" in output
+    assert "Your seats: claude, openai.\nAsk your seats something: roundtable discuss" in output
     assert not config(cli).exists()
 
 
@@ -243,7 +243,7 @@ def test_a_config_of_another_tool_is_offered_and_never_imported_without_asking(c
     theirs = config(cli).with_suffix(".json")
     theirs.write_text(json.dumps(THEIRS))
     with cli.terminal("init") as terminal:
-        terminal.expect("Import it? [Y/n]:")
+        terminal.expect("Import this config? [Y/n]:")
         terminal.type("\n")
         terminal.expect("Write the config?")
         terminal.type("\n")

@@ -91,7 +91,10 @@ def test_the_flags_of_codex_roundtable_are_understood(cli: Cli, tmp_path: Path, 
 
 def test_a_question_given_twice_or_not_at_all_is_rejected(cli: Cli) -> None:
     seats = cli.script(a=council_seat("REST"), b=council_seat("REST"))
-    assert "Give only one of them." in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
+    assert (
+        "Use either the argument or --topic."
+        in cli.run("discuss", "REST?", "--topic", "GraphQL?", *seats, code=2).stderr
+    )
     for command, called in (("ask", "question"), ("build", "task"), ("sdlc", "idea")):
         refused = cli.run(command, "", *seats, code=2).stderr
         assert (

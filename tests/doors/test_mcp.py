@@ -399,7 +399,7 @@ async def test_a_number_no_record_reaches_is_refused(cli: Cli) -> None:
 async def test_errors_are_a_sentence_and_what_to_do(cli: Cli) -> None:
     async with over_stdio(cli) as client:
         missing = await refused(client, "start_meeting", headless="perhaps")
-        assert missing.startswith("Invalid arguments for start_meeting. question is missing. headless: ")
+        assert missing.startswith("Invalid arguments for start_meeting. Argument question is missing. headless: ")
         assert "pydantic" not in missing
         assert "No seats are configured. Ask the person to run `roundtable init`" in await refused(
             client, "start_meeting", **CHOICE

@@ -190,7 +190,7 @@ def test_without_a_terminal_it_ends_after_the_first_stage_unless_a_budget_or_yes
         (["--instruct", "qa"], "Invalid value for --instruct: qa.", "--instruct STAGE=TEXT"),
         (["--judge", "cora"], "Stage requirements has the judge cora", "ada, bob"),
         (["--from", "nowhere"], "Folder not found: nowhere.", "--from"),
-        (["--from", ".", "--into", "x"], "--into creates a project", "Give only one of them."),
+        (["--from", ".", "--into", "x"], "--into creates a project", "Use either --into or --from."),
         (["--into", "."], "is not an empty folder", "Give a new folder with --into."),
         (["--stages", "spec", "--answer", "deliver=git"], "None of these stages writes files", "`roundtable export`"),
         (["--from", ".", "--answer", "deliver=git"], "An existing project is edited in place", "approve=all"),

@@ -34,23 +34,26 @@ def trust_command(yes: bool, take_back: bool) -> None:
     workspace = setup.workspace
     if take_back:
         revoked = setup.revoke_trust()
-        click.echo(f"{workspace} is no longer trusted." if revoked else f"{workspace} was not trusted.", err=True)
+        click.echo(
+            f"Workspace {workspace} is no longer trusted." if revoked else f"Workspace {workspace} was not trusted.",
+            err=True,
+        )
         return
     requested = setup.settings_waiting_for_trust()
     if not requested:
         click.echo(f"Nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
         return
     if setup.is_trusted():
-        click.echo(f"{workspace} is already trusted with its current config.", err=True)
+        click.echo(f"Workspace {workspace} is already trusted with its current config.", err=True)
         return
     click.echo(f"The config of {workspace} sets:", err=True)
     for setting, value in requested.items():
         click.echo(f"  {sanitize_line(setting)} = {sanitize_line(value)}", err=True)
     click.echo("Seats with these voices receive your questions and files and can use these keys.", err=True)
     if any(setting.startswith(".roundtable/") for setting in requested):
-        click.echo("Its meetings and prompts instruct your seats: read those files first.", err=True)
-    if not yes and not click.confirm("Trust it?", default=False, err=True):
-        click.echo("Not trusted; nothing was changed.", err=True)
+        click.echo("The meetings and prompts in .roundtable/ instruct your seats: read those files first.", err=True)
+    if not yes and not click.confirm("Trust this config?", default=False, err=True):
+        click.echo("The config is not trusted; nothing was changed.", err=True)
         click.get_current_context().exit(EXIT_NO_DECISION)
     if setup.settings_waiting_for_trust() != requested:
         raise UsageError("The config changed while you were reading it.", "Run `roundtable trust` again.")

@@ -51,7 +51,7 @@ class OutputMode(msgspec.Struct, frozen=True):
     def check(self) -> None:
         """Reject contradicting options."""
         if self.json and self.plain:
-            raise UsageError("--json and --plain cannot be combined.", "Give only one of them.")
+            raise UsageError("--json and --plain cannot be combined.", "Use either --json or --plain.")
 
     @property
     def has_live_panels(self) -> bool:

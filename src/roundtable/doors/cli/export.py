@@ -100,7 +100,7 @@ def sync_command(yes: bool) -> int:
 async def _sync(desk: Roundtable, yes: bool) -> int:
     folder = desk.sessions.folder
     if folder.path.is_symlink():
-        raise UsageError(f"{folder.path.name} is a symbolic link.", "Replace it with a folder.")
+        raise UsageError(f"{folder.path.name} is a symbolic link.", "Replace the link with a folder.")
     if not folder.exists:
         if not yes and not sys.stdin.isatty():
             raise UsageError(

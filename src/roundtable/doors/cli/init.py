@@ -72,7 +72,7 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
         print_note("The config contains settings you have not trusted yet: read it, then run `roundtable trust`.")
     if yes or not settings.get("seats"):
         print_note(
-            'Ask something: roundtable discuss "…"'
+            'Ask the table something: roundtable discuss "…"'
             if settings.get("seats")
             else "Run `roundtable init` again when a voice is available."
         )
@@ -91,8 +91,8 @@ async def _offer_import(desk: Roundtable, *, yes: bool) -> str | None:
         return None
     print_note(f"Found the config of TheRoundtAIble: {path}")
     if yes:
-        print_note(f"It was not imported; import it with `roundtable init --import {path}`.")
-    return str(path) if not yes and await _confirm("Import it? [Y/n]: ") else None
+        print_note(f"The config was not imported; import it with `roundtable init --import {path}`.")
+    return str(path) if not yes and await _confirm("Import this config? [Y/n]: ") else None
 
 
 def _import_settings(desk: Roundtable, source: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] 
     if seated_voices and not (offered or others):
         print_note("No new voices were found; every voice here already has a seat.")
         print_note(f"Your seats: {', '.join(map(sanitize_line, desk.setup.settings.config.seats))}.")
-        print_note('Ask them something: roundtable discuss "…"')
+        print_note('Ask your seats something: roundtable discuss "…"')
         return None
     if not offered:
         print_note("No voices were found: no agent, no key, no local server, no embedded model.")
@@ -128,7 +128,7 @@ async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] 
             "`roundtable keys set openai` stores a key; "
             f"`roundtable models get {SMALLEST_MODEL}` downloads a small model."
         )
-        print_note("`roundtable demo` downloads it too and runs a meeting.")
+        print_note("`roundtable demo` downloads this model and runs a meeting.")
         return desk.setup.config_for(())
     notes = {voice.voice: voice.note for voice in discovered}
     print_note("Found here:")

@@ -81,7 +81,7 @@ def question_argument(called: str = "question") -> Callable[[F], F]:
         MEETING_HEADING,
         "--topic",
         metavar="TEXT",
-        help=f"Give {metavar} as an option.",
+        help=f"{metavar}, as an option instead of an argument.",
         is_eager=True,
         expose_value=False,
         callback=_remember_topic,
@@ -99,7 +99,9 @@ def _resolve_question(ctx: click.Context, _: click.Parameter, typed: str) -> str
     if ctx.resilient_parsing:
         return typed
     if typed and topic:
-        raise UsageError("The question is given twice: as an argument and with --topic.", "Give only one of them.")
+        raise UsageError(
+            "The question is given twice: as an argument and with --topic.", "Use either the argument or --topic."
+        )
     typed = typed or topic
     if typed == "-" or (not typed and not sys.stdin.isatty()):
         return sys.stdin.buffer.read().decode(errors="replace").strip()
@@ -153,7 +155,9 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
 def expand_all_option(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given in advance, including the one that `--all` stands for."""
     if everything and any(answer.startswith("approve=") and answer != "approve=all" for answer in answers):
-        raise UsageError("--all contradicts another answer to `approve`.", "Give only one of them.")
+        raise UsageError(
+            "--all contradicts another answer to `approve`.", "Use either --all or --answer approve=OPTION."
+        )
     if everything and not dry_run:
         print_note("--all writes every file without asking; `roundtable undo` reverts it.")
     return (*answers, "approve=all") if everything else answers

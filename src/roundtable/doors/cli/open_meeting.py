@@ -178,7 +178,7 @@ async def _find_unfinished_session(desk: Roundtable, request: MeetingRequest) ->
         )
     if holder := await desk.sessions.holder(state.id):
         raise suggest_watch_command(holder, address)
-    print_note(f"Continuing {address}.")
+    print_note(f"Continuing session {address}.")
     if state.paused:
         await desk.sessions.resume(state.id)
         state = await desk.sessions.get(state.id)

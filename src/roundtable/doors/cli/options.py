@@ -63,7 +63,7 @@ def session_argument(command: F) -> F:
         "--session",
         "named",
         metavar="SESSION",
-        help="Give SESSION as an option.",
+        help="SESSION, as an option instead of an argument.",
         is_eager=True,
         expose_value=False,
         callback=_remember_session_option,

@@ -59,7 +59,7 @@ def project_command(
       roundtable project last --to todo.zip --zip
     """
     if sum((listing, path is not None, into is not None)) > 1:
-        raise UsageError("--list, --file and --to cannot be combined.", "Give only one of them.")
+        raise UsageError("--list, --file and --to cannot be combined.", "Use only one of these options.")
     if form and into is None:
         raise UsageError(f"--{form} needs a destination.", f"Add --to PATH --{form}.")
     if version and path is None:

@@ -156,7 +156,9 @@ def _project_settings(question: str, existing: str | None, into: str | None) -> 
     if existing is None:
         return {"existing": False, "into": str(_new_project_folder(question, into))}
     if into is not None:
-        raise UsageError("--into creates a project, but `--from` edits the project in place.", "Give only one of them.")
+        raise UsageError(
+            "--into creates a project, but `--from` edits the project in place.", "Use either --into or --from."
+        )
     if not Path(existing).expanduser().is_dir():
         raise UsageError(f"Folder not found: {sanitize_line(existing, 60)}.", "Give the project's folder with --from.")
     return {"existing": True, "into": ""}

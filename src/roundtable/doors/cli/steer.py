@@ -38,13 +38,14 @@ def pause_command(session: str) -> None:
 async def _pause(desk: Roundtable, address: str) -> str:
     state, address = await _find_active_session(desk, address)
     if state.paused:
-        return f"{address} is already paused; continue with: roundtable resume {address}"
+        return f"Session {address} is already paused; continue with: roundtable resume {address}"
     if await desk.sessions.holder(state.id) is None:
         raise UsageError(
-            "No process runs this session, so there is nothing to pause.", f"Run it with `roundtable resume {address}`."
+            "No process runs this session, so there is nothing to pause.",
+            f"Run the session with `roundtable resume {address}`.",
         )
     await desk.sessions.pause(state.id)
-    return f"{address} pauses after the turns in progress; continue with: roundtable resume {address}"
+    return f"Session {address} pauses after the turns in progress; continue with: roundtable resume {address}"
 
 
 @click.command()
@@ -65,13 +66,13 @@ async def _stop(desk: Roundtable, address: str) -> str:
         raise UsageError("This session is not running a program.", f"To end the session: roundtable cancel {address}")
     await desk.sessions.stop_program(state.id)
     if await desk.sessions.holder(state.id) is None:
-        return f"No process runs {address}; continue without the program: roundtable resume {address}"
-    return f"Stopping the program of {address}; the session continues"
+        return f"No process runs session {address}; continue without the program: roundtable resume {address}"
+    return f"Stopping the program of session {address}; the session continues"
 
 
 @click.command()
 @session_argument
-@click.option("--reason", default="", metavar="TEXT", help="Reason, for the record.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason to record.")
 def cancel_command(session: str, reason: str) -> None:
     """End a session now and keep what was said.
 
@@ -87,7 +88,7 @@ async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
     await desk.sessions.cancel(state.id, reason)
     if await desk.sessions.holder(state.id) is None:
         await desk.meetings.run(state.id)
-    return f"{address} is cancelled; its transcript is kept: roundtable show {address}"
+    return f"Session {address} is cancelled; its transcript is kept: roundtable show {address}"
 
 
 @click.command()
@@ -238,7 +239,7 @@ async def _amend(desk: Roundtable, address: str, changes: dict[str, Any]) -> str
         await desk.sessions.add_context(state.id, parse_path_option(path, desk.workspace))
     if amendment != SessionAmended(by=amendment.by):
         await desk.sessions.amend(state.id, amendment)
-    return f"The changes to {address} take effect with the next round"
+    return f"The changes to session {address} take effect with the next round"
 
 
 @click.command()
@@ -271,7 +272,9 @@ async def _find_active_session(desk: Roundtable, address: str) -> tuple[Session,
     state = await desk.sessions.get(await desk.sessions.find(address))
     address = await shortest_session_argument(desk, state.id, state.charter.slug)
     if state.ended:
-        raise UsageError(f"Session {address} has ended ({state.status}).", f"Read it with `roundtable show {address}`.")
+        raise UsageError(
+            f"Session {address} has ended ({state.status}).", f"Read the session with `roundtable show {address}`."
+        )
     return state, address
 
 

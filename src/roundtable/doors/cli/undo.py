@@ -51,7 +51,7 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
         print_json({**fields, "session": undone.change.session})
         return
     for path in undone.left:
-        print_note(f"{path} changed during the undo and was left as it is.")
+        print_note(f"{path} changed during the undo and was not restored.")
     print_note(f"Change {undone.change.id} is undone ({', '.join(undone.change.files)}). {undone.how}")
 
 

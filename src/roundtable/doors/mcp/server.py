@@ -44,7 +44,7 @@ class _Server(MCPServer[Any]):
 def _describe_invalid_arguments(invalid: ValidationError) -> str:
     details = ((".".join(map(str, error["loc"])), error) for error in invalid.errors(include_url=False))
     return " ".join(
-        f"{name} is missing." if detail["type"] == "missing" else f"{name}: {detail['msg']}."
+        f"Argument {name} is missing." if detail["type"] == "missing" else f"{name}: {detail['msg']}."
         for name, detail in details
     )
 

@@ -143,7 +143,7 @@ async def say_tool(
         session_id = await desk.sessions.find(session)
         before = await _load_running_session(desk, session_id)
         if not text.strip():
-            raise UsageError("The note is empty.", "Pass a text.")
+            raise UsageError("The note is empty.", "Pass the note as `text`.")
         await desk.sessions.say(session_id, text, by=_author_over_mcp())
         return await _meeting_result(desk, session_id, before.seq)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", default="")
-@click.option("--session", "name", default="", metavar="NAME", help="Give SESSION as an option.")
+@click.option("--session", "name", default="", metavar="NAME", help="SESSION, as an option instead of an argument.")
 def forget_command(session: str, name: str) -> None:
     """Remove a session from the list; exported files stay.
 

@@ -172,7 +172,7 @@ async def test_a_gate_waits_and_is_answered_by_another_client(cli: Cli, reach: R
         assert status["status"] == "waiting"
         gate = status["gate"]
         assert (gate["options"], gate["default"]) == (["A", "B", "none"], "none")
-        assert "is not an answer" in await refused(client, "answer_gate", session=session, gate=gate["id"], option="C")
+        assert "has no option C" in await refused(client, "answer_gate", session=session, gate=gate["id"], option="C")
         await called(client, "answer_gate", session=session, gate=gate["id"], option="B", text="We have few clients.")
         assert (await until_it_ends(client, session))["result"]["position"] == "GraphQL"
     (answered,) = [fact for fact in cli.json("watch", session) if fact["kind"] == "gate.answered"]

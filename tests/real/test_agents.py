@@ -92,10 +92,10 @@ SPEAKER = """
 import asyncio, sys
 from pathlib import Path
 from roundtable.voices.fault_server import FaultServer
-from tests.kits.voice_kit import hear
+from tests.kits.voice_kit import collect_events
 from tests.real.test_agents import real
 name, kind, port, home = sys.argv[1:]
-asyncio.run(hear(real(name, FaultServer(port=int(port)), Path(home), kind)))
+asyncio.run(collect_events(real(name, FaultServer(port=int(port)), Path(home), kind)))
 """
 
 

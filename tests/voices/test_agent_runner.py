@@ -323,10 +323,10 @@ async def test_cancelling_a_call_ends_the_child_processes(tmp_path: Path) -> Non
 SPEAKER = """
 import asyncio, sys
 from tests.voices.agents import scripted
-from tests.kits.voice_kit import hear
+from tests.kits.voice_kit import collect_events
 from pathlib import Path
 voice = scripted("claude", "half", notes=Path(sys.argv[1]) / "notes", act="leaves children and stays")
-asyncio.run(hear(voice))
+asyncio.run(collect_events(voice))
 """
 
 

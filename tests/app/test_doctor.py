@@ -70,7 +70,7 @@ async def test_the_json_report_of_doctor_has_stable_keys(places: Places, workspa
     wanted = {"ok", "roundtable_home", "config", "store", "participants", "session_state", "models", "python", "extras"}
     assert wanted | {"platform", "agents", "sandboxes", "services", "keys"} <= set(data)
     assert data["roundtable_home"] == {"path": str(places.data), "readable": True, "writable": True}
-    voice = {"status": "ok", "voice": "script:s.toml", "note": "script read, not asked"}
+    voice = {"status": "ok", "voice": "script:s.toml", "note": "script read (not tested)"}
     assert data["participants"]["a"] == {**voice, "voices": [voice], "judge": None}
     assert (data["seats_from"], data["deep"]) == ("config", False)
     assert set(data["store"]) == {"path", "schema", "sessions", "integrity"}
@@ -146,7 +146,7 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
         report = await Setup(places, workspace).examine(
             on_check=lambda seat, check: told.append((seat, check.voice, check.status))
         )
-    assert seen.participants["a"].note == "key found, not asked"
+    assert seen.participants["a"].note == "key found (not tested)"
     assert told == [
         ("a", "lab:x", "key_rejected"),
         ("a", "nosuch:x", "missing"),
@@ -155,8 +155,8 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
     seat = report.participants["a"]
     assert report.ok
     assert seat.note.endswith("in place of lab:x")
-    assert seat.voices[0].note.endswith("It was rejected with your stored LAB_KEY: check the key with the provider.")
-    assert seat.voices[-1].note == "script read, not asked"
+    assert seat.voices[0].note.endswith("The provider rejected your stored LAB_KEY: check that key.")
+    assert seat.voices[-1].note == "script read (not tested)"
     assert all("roundtable doctor" not in check.note for check in seat.voices)
 
 

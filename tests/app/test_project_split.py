@@ -136,7 +136,7 @@ async def test_a_context_window_too_small_for_any_code_is_reported_before_any_ca
     assert isinstance(done, Fault)
     assert done.kind is FaultKind.CONTEXT_OVERFLOW
     assert done.message == "The context window of lab:tiny has no room for code next to the earlier decisions."
-    assert done.help == "Name seats with larger windows for this stage."
+    assert done.help == "Choose seats with larger context windows for this stage."
 
 
 async def test_a_seat_outside_a_stage_does_not_make_its_parts_smaller(desk: Roundtable) -> None:

@@ -150,8 +150,8 @@ async def test_the_quote_warns_about_a_budget_that_is_too_small_or_misses_unknow
     quoted = await lab.meetings.quote(paid(PAID, "dim:alpha", limits=Limits(budget_usd=0.0001, budget_tokens=10)))
     assert quoted.unpriced == ("dim:alpha",)
     money, tokens, unseen = quoted.notices
-    assert money.startswith("It is likely to cost more than the budget of $0.0001: the meeting then stops")
-    assert tokens.startswith("It is likely to take more than the budget of 10 tokens: the meeting then stops")
+    assert money.startswith("The meeting is likely to cost more than the budget of $0.0001. The meeting stops")
+    assert tokens.startswith("The meeting is likely to use more than the budget of 10 tokens. The meeting stops")
     assert unseen == "The budget does not cover dim:alpha: the price is unknown."
 
 
@@ -159,7 +159,7 @@ async def test_the_quote_says_that_a_budget_below_its_maximum_may_suffice(lab: R
     quoted = await lab.meetings.quote(paid(PAID))
     money, tokens = (quoted.usd.likely or 0) * 1.1, round(quoted.tokens.likely * 1.1)
     notices = (await lab.meetings.quote(paid(PAID, limits=Limits(budget_usd=money, budget_tokens=tokens)))).notices
-    assert [notice.partition(" more than")[0] for notice in notices] == ["At most it costs", "At most it takes"]
+    assert [notice.partition(" more than")[0] for notice in notices] == ["The meeting may cost", "The meeting may use"]
 
 
 async def test_an_unknown_price_is_not_quoted_as_zero(lab: Roundtable, workspace: Path) -> None:

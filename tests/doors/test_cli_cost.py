@@ -80,7 +80,7 @@ def test_a_quote_is_a_table_or_json(cli: Cli) -> None:
     assert [line.split("\t")[5] for line in (gpt, local)] == ["unknown", "free"]
     assert total.startswith("About $0.00")
     assert total.endswith("the price of dim:alpha is unknown. No model was asked and nothing was spent.")
-    assert notices[0].startswith("It is likely to cost more than the budget of $0.001")
+    assert notices[0].startswith("The meeting is likely to cost more than the budget of $0.001")
     assert notices[1].startswith("The budget does not cover dim:alpha")
     output = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
     assert output["calls"] == {"likely": 3, "most": 8}
@@ -114,7 +114,7 @@ def test_a_limit_in_the_config_is_checked_by_the_doctor(cli: Cli) -> None:
 def test_a_token_budget_is_announced_before_the_meeting(cli: Cli) -> None:
     seats = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     output = cli.run("discuss", "REST?", *seats, "--budget-tokens", "10").stderr
-    assert output.startswith("It is likely to take more than the budget of 10 tokens")
+    assert output.startswith("The meeting is likely to use more than the budget of 10 tokens")
 
 
 def test_a_round_that_the_budget_forbids_is_reported(cli: Cli) -> None:

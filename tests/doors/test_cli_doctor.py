@@ -36,7 +36,7 @@ def configure(cli: Cli, text: str) -> None:
 def test_every_voice_has_a_line_and_none_is_called_ok_without_being_asked(cli: Cli) -> None:
     output = cli.run("doctor").stdout
     assert "– seat a: cli:nowhere: missing. There is no agent called `nowhere`." in output
-    assert "✓ seat a: script:s.toml: script read, not asked" in output
+    assert "✓ seat a: script:s.toml: script read (not tested)" in output
     assert "All is well" not in output
     assert "`roundtable doctor --deep` asks every seat." in output
     data = json.loads(cli.run("doctor", "--json").stdout)
@@ -134,7 +134,7 @@ def doctor_and_discuss(cli: Cli) -> None:
         screen = terminal.expect("Which seats?")
     assert "cost money" not in screen
     for number, name in enumerate(("ada", "grace", "alan"), 1):
-        assert f"✓ seat {name}: lab:alpha: its server answers, not asked" in output
+        assert f"✓ seat {name}: lab:alpha: the server answers (model not tested)" in output
         assert f"{number}. {name} (lab:alpha)" in screen
 
 

@@ -69,9 +69,9 @@ def test_an_agent_that_reports_a_failure_wrongly_is_detected(programs: Path) -> 
     assert result.exit_code == 1, result.output
     report: dict[str, Any] = json.loads(result.stdout)
     assert report["ok"] is False
-    assert report["skipped"] == {"cli:agy": "it cannot be pointed at a local server"}
+    assert report["skipped"] == {"cli:agy": "its calls cannot be redirected to a local server"}
     lies = {finding["fault"]: finding["note"] for finding in report["findings"] if finding["voice"] == "cli:claude"}
-    assert lies["a good answer"] == lies["stdin trap"] == "never reached the server"
+    assert lies["a good answer"] == lies["stdin trap"] == "its call never reached the server"
     assert lies["500"] == lies["hang"] == lies["empty"] == "counted as an answer"
     assert all(finding["passed"] for finding in report["findings"] if finding["kind"] == "api")
     assert "✗ cli:claude: 500 → answer (" in result.stderr

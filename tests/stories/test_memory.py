@@ -485,7 +485,7 @@ async def test_only_a_reached_decision_can_be_marked_as_failed(desk: Roundtable)
     open_end = agenda(desk.workspace, QUESTION, "Use tRPC", script=script, options=options, settings={"rounds": 0})
     session = await desk.meetings.open(open_end)
     assert (await desk.meetings.run(session)).outcome is Outcome.TIE
-    with pytest.raises(UsageError, match="ended as tie"):
+    with pytest.raises(UsageError, match="outcome: tie"):
         await desk.memory.fail(f"D-{session[-6:]}", "Why?")
     assert await desk.memory.entries((EntryKind.FAILURE,)) == []
 

@@ -78,7 +78,7 @@ async def test_requests_for_sensitive_ignored_and_outside_files_are_refused_by_n
     assert [item.name for item in result.items] == wanted[-1:] if isinstance(result, FilesRead) else False
     prompt = meeting.prompt("knights/2-respond", "gpt")
     assert "Not shown: .env. .env is a sensitive file and is never shown to a model." in prompt
-    assert "Not shown: private/diary.md. private/diary.md is ignored in this workspace." in prompt
+    assert "Not shown: private/diary.md. private/diary.md is excluded by git or by [context] ignore." in prompt
     assert prompt.count("is outside the workspace") == 2
     assert "tulip" not in prompt
     assert "dear diary" not in prompt

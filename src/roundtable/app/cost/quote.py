@@ -40,7 +40,7 @@ THINKING_DIVISOR = 4
 
 
 STAGES_NOTICE = (
-    "This excludes what cannot be known in advance: stages that you repeat, what you ask or add, and what "
+    "The estimate excludes what cannot be known in advance: stages that you repeat, what you ask or add, and what "
     "programs print beyond a few pages."
 )
 """The notice for meetings in stages."""
@@ -273,13 +273,13 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
 def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
     notices = [STAGES_NOTICE] if charter.has_stages else []
-    stops = "the meeting then stops at the end of a round with its current result."
+    stops = "The meeting stops at the end of the round in which the budget is spent, with its current result."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
-        when = "It is likely to cost" if (usd.likely or 0.0) > money else "At most it costs"
-        notices.append(f"{when} more than the budget of ${money:g}: {stops}")
+        likely = "is likely to cost" if (usd.likely or 0.0) > money else "may cost"
+        notices.append(f"The meeting {likely} more than the budget of ${money:g}. {stops}")
     if (most := limits.budget_tokens) is not None and tokens.most > most:
-        when = "It is likely to take" if tokens.likely > most else "At most it takes"
-        notices.append(f"{when} more than the budget of {most:,} tokens: {stops}")
+        likely = "is likely to use" if tokens.likely > most else "may use"
+        notices.append(f"The meeting {likely} more than the budget of {most:,} tokens. {stops}")
     if limits.budget_usd is not None and unpriced:
         notices.append(f"The budget does not cover {', '.join(unpriced)}: the price is unknown.")
     return tuple(notices)

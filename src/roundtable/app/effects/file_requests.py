@@ -90,4 +90,8 @@ class FileRequests:
                 ignored = git.filter_ignored(paths) | {path for path in paths if is_ignored(path)}
         except GitUnavailable as error:
             return dict.fromkeys(resolved, error.message)
-        return {name: f"{name} is ignored in this workspace." for name, path in resolved.items() if path in ignored}
+        return {
+            name: f"{name} is excluded by git or by [context] ignore."
+            for name, path in resolved.items()
+            if path in ignored
+        }

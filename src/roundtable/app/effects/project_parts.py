@@ -65,7 +65,7 @@ class ProjectSplitter:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
                 f"The context window of {room.voice} has no room for code next to the earlier decisions.",
-                help="Name seats with larger windows for this stage.",
+                help="Choose seats with larger context windows for this stage.",
             )
         made = await asyncio.to_thread(_split, project.files, left, effect.tokens, at_once=room.all_known)
         return ProjectSplit(tuple([await self._store_chunk(cut) for cut in made]), project.refused)

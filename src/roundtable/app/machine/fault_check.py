@@ -71,7 +71,9 @@ async def run_doctor_fault_check(parts: Parts, on_finding: Callable[[Finding], N
         )
     findings = tuple(finding for group in groups for finding in group)
     skipped = {
-        f"{way}:{item.name}": "it cannot be pointed at a local server" for way, item in agents if item.local is None
+        f"{way}:{item.name}": "its calls cannot be redirected to a local server"
+        for way, item in agents
+        if item.local is None
     }
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
@@ -117,7 +119,9 @@ async def _check_agent(
                 server.behave, server.target = expected.behaviour, f"{home}/written-by-the-model.txt"
                 finding = await _check_one_fault(f"{way}:{agent.name}", "agent", voice, expected, server)
                 if "written-by-the-model.txt" in os.listdir(home):
-                    finding = msgspec.structs.replace(finding, passed=False, note="wrote a file it must not write")
+                    finding = msgspec.structs.replace(
+                        finding, passed=False, note="it wrote a file that it must not write"
+                    )
                 findings.append(finding)
                 on_finding(finding)
     return findings
@@ -138,9 +142,9 @@ async def _check_one_fault(
     seconds = round(clock() - began, 2)
     note = expected.find_objection(end, FAULT_CHECK_KEY, agent=kind == "agent")
     if not note and len(server.seen) == seen:
-        note = "never reached the server"
+        note = "its call never reached the server"
     if not note and not await server.is_left_alone():
-        note = "continued after its end"
+        note = "it continued after its last message"
     reported = end.kind.value if isinstance(end, Fault) else "answer"
     return Finding(name, kind, expected.title, reported, not note, note, seconds)
 

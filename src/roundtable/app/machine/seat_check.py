@@ -127,12 +127,14 @@ async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
         )
     endpoint = parts.endpoints.get(kind)
     if endpoint is None:
-        return VoiceCheck("ok", voice, f"{_NOTES_BY_KIND[kind]}, not asked")
+        return VoiceCheck("ok", voice, f"{_NOTES_BY_KIND[kind]} (not tested)")
     if not endpoint.local:
-        return VoiceCheck("ok", voice, "no key needed, not asked" if endpoint.key == "none" else "key found, not asked")
+        return VoiceCheck(
+            "ok", voice, "no key needed (not tested)" if endpoint.key == "none" else "key found (not tested)"
+        )
     if await detect_local_server_models(parts, endpoint) is None:
         return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Start the server.")
-    return VoiceCheck("ok", voice, "its server answers, not asked")
+    return VoiceCheck("ok", voice, "the server answers (model not tested)")
 
 
 async def _ask_voice(parts: Parts, seat: Seat, name: str) -> VoiceCheck:
@@ -173,10 +175,10 @@ def _describe_rejection(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
 def _describe_key_problem(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus, str]:
     place = parts.keys.find_location(endpoint.key)
     if not place:
-        return "no_key", f'Set one in its section: key = "secret:{endpoint.name}".'
+        return "no_key", f'Set a key in the section of the endpoint: key = "secret:{endpoint.name}".'
     return (
         "key_rejected",
-        f"It was rejected with {parts.keys.describe_location(endpoint.key, place)}: check the key with the provider.",
+        f"The provider rejected {parts.keys.describe_location(endpoint.key, place)}: check that key.",
     )
 
 

@@ -130,9 +130,9 @@ def _check_skill_folder(reader: SkillAgent, project: Path | None) -> Path:
     if (folder / SKILL_FILE).is_dir() and not (folder / SKILL_FILE).is_symlink():
         raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move or remove it first.")
     if folder.is_symlink():
-        raise UsageError(f"{folder} is a link to somewhere else.", "Remove the link first.")
+        raise UsageError(f"{folder} is a link.", "Remove the link first.")
     if project is not None and not folder.resolve().is_relative_to(project.resolve()):
-        raise UsageError(f"{folder} leads out of the project.", f"Replace the link {reader.project} by a folder.")
+        raise UsageError(f"{folder} is outside the project.", f"Replace the link {reader.project} by a folder.")
     return folder
 
 

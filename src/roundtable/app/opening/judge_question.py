@@ -97,7 +97,7 @@ def _describe_progress(session: Session) -> Iterator[str]:
         for gate in session.open_gates:
             yield f"It waits for the person at the gate {gate.id}: {gate.question} ({', '.join(gate.options)})"
     else:
-        yield f"It goes on; the last round is {next(reversed(session.rounds), 'not opened yet')}."
+        yield f"It continues; the last round is {next(reversed(session.rounds), 'not opened yet')}."
 
 
 def _render_last_findings(session: Session) -> str:

@@ -250,7 +250,7 @@ def _parse_json(text: str, path: Path) -> object:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise ConfigError(f"{path} is not valid JSON: {error}.", "Correct it, then import it again.") from None
+        raise ConfigError(f"{path} is not valid JSON: {error}.", "Fix the file, then import it again.") from None
 
 
 def _read_struct(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]:

@@ -29,7 +29,7 @@ MAX_KEY_LENGTH = 8_000
 """Maximum characters of a key; servers accept no longer header."""
 
 EXPOSED_KEY_HELP = (
-    "A key is never an argument: if you typed one, it is now in your shell's history. "
+    "Keys are not accepted as arguments: if you typed one, it is now in your shell's history. "
     "Remove it there, and run `roundtable keys set NAME`, which asks for the key."
 )
 
@@ -151,7 +151,7 @@ def _extract_key(typed: str, name: str) -> str:
     """Return the key alone: people copy it with quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
     if assigned and assigned["name"] != name and is_secret_name(assigned["name"]):
-        raise UsageError(f"This assigns a variable other than {name}.", "Enter only the key.")
+        raise UsageError(f"This text assigns another variable than {name}.", "Enter only the key.")
     key = _strip_quotes(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
         raise UsageError(

@@ -134,7 +134,7 @@ def test_a_discussion_leaves_with_its_exit_code(
         (("discuss", "x", "--seat", "a=script:s.json", "--file", "no.txt"), "There is no file no.txt"),
         (("discuss", "x", "--seat", "a=script:s.json", "--file", "."), ". is a folder."),
         (("discuss", "x", "--seat", "a=script:s.json", "--option", "one"), "Give at least two different options."),
-        (("discuss", "x", "--seat", "a=script:s.json", "--answer", "yes"), "--answer yes is not valid."),
+        (("discuss", "x", "--seat", "a=script:s.json", "--answer", "yes"), "Invalid value for --answer: yes."),
         (("discuss", "x", "--seat", "a=script:s.json", "--meeting", "brawl"), "brawl"),
         (("discuss", "x", "--json", "--plain"), "cannot be combined"),
         (("discuss", "x", "--timeout", "-1"), "--timeout"),
@@ -413,7 +413,7 @@ def test_a_gate_can_be_answered_from_another_terminal(cli: Cli) -> None:
         "discuss", "Which?", *cli.script(a=council_seat("REST", "A"), b=council_seat("GraphQL", "B")), *OPTIONS
     ) as terminal:
         terminal.expect("Your choice")
-        assert "is not an answer" in cli.run("answer", "last", "choose=maybe", code=2).stderr
+        assert "has no option maybe" in cli.run("answer", "last", "choose=maybe", code=2).stderr
         assert "Gate choose is answered: A" in cli.run("answer", "a").stdout
         screen = terminal.end(code=0)
     assert "Decision reached: REST" in screen

@@ -122,7 +122,7 @@ async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one
     assert "compared with main" in context["branch and recent commits"]
     for name, words in {
         "nowhere": "There is no branch nowhere here.",
-        "main": "main changes nothing",
+        "main": "main has no changes",
         "--help": "--help",
     }.items():
         assert words in cli.run("summon", f"--branch={name}", *voices(cli), code=2).stderr

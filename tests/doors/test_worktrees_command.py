@@ -41,7 +41,7 @@ def test_worktrees_are_listed_with_their_branch_and_why_they_are_kept(cli: Cli) 
     rows = [line.split("\t") for line in cli.run("worktrees").stdout.splitlines()]
     assert rows == [
         ["name", "branch", "port", "kept because"],
-        ["agents-claude-login", "agents/claude/login", str(claude.port), "nothing: it can be removed"],
+        ["agents-claude-login", "agents/claude/login", str(claude.port), "not needed any more"],
         ["agents-gpt-login", "agents/gpt/login", str(gpt.port), "1 file with unmerged changes: a.py"],
     ]
     output = json.loads(cli.run("worktrees", "list", "--json").stdout)

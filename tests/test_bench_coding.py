@@ -8,6 +8,8 @@ from bench.coding.methods import METHODS, dual_agreement, executed_judgement, mo
 from bench.coding.problems import asserts, body, examples
 from bench.coding.running import Costs, Sample, Seen, normal
 
+from roundtable.core.candidate_reasons import CallOutcome
+
 
 def sample(text: str, tests: str, outputs: str = "", examples: str = "", *, right: bool = False) -> Sample:
     """A sample by the tests it passes (`+` or `-`), the characters that come out of it, and the examples it passes."""
@@ -15,7 +17,7 @@ def sample(text: str, tests: str, outputs: str = "", examples: str = "", *, righ
         text=text,
         tests=tuple(test == "+" for test in tests),
         examples=tuple(example == "+" for example in examples),
-        inputs={str(number): f"= {output}" for number, output in enumerate(outputs)},
+        inputs={str(number): CallOutcome("value", output) for number, output in enumerate(outputs)},
         example_inputs={},
         right=right,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from roundtable.report.reasons import reason_sentence
 from roundtable.workshop.trial.interpreter import find_python_with_pytest
 from roundtable.workshop.trial.repository_checks import (
     RepositoryChecks,
@@ -38,7 +39,9 @@ def test_a_project_is_tested_in_its_own_environment(tmp_path: Path) -> None:
     (tmp_path / "tests/test_a.py").write_text("def test_a():\n    assert True\n")
     lacking = find_check_commands_for_tree({}, tmp_path, tmp_path)
     assert lacking.commands == {}
-    assert "tests/test_a.py are not run: they need pytest, which .venv does not have." in lacking.unrun_reasons[0]
+    assert "tests/test_a.py are not run: they need pytest, which .venv does not have." in reason_sentence(
+        lacking.unrun_reasons[0]
+    )
     (tmp_path / ".venv/lib/python3.11/site-packages/pytest").mkdir(parents=True)
     assert find_check_commands_for_tree({}, tmp_path, tmp_path).commands["tests"][:3] == (python, "-m", "pytest")
 
@@ -68,7 +71,7 @@ def test_a_missing_test_program_is_reported(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PATH", str(tmp_path))
     found = find_check_commands_for_tree({}, tmp_path, tmp_path)
     assert found.commands == {}
-    assert found.unrun_reasons[0].startswith("The tests need npm, which is not installed.")
+    assert reason_sentence(found.unrun_reasons[0]).startswith("The tests need npm, which is not installed.")
 
 
 PACKAGE = {"scripts": {"test": "node --test"}}

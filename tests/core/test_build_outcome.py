@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.core.candidate_reasons import ArgumentsMutated, CallBroken, CallOutcome, CheckNotStarted, NoEvidence
 from roundtable.core.changeset import Hunk
 from roundtable.core.decide import change_outcome, merge_ruling, trial_outcome
 from roundtable.core.decide.lead import decide_executor_seat, decide_lead_seat
@@ -24,9 +25,14 @@ from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.meetings.write_change import render_prompt_hunks
+from roundtable.report.candidate_words import (
+    describe_candidate_behaviour,
+    render_candidate_trial,
+    which_behaviour_question,
+)
 from roundtable.report.change_reasons import change_approval_sentence
 from roundtable.report.change_words import describe_change_plan
-from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.reasons import decision_sentence, notice_sentences, reason_sentence, reasons_text
 from roundtable.report.step_words import describe_step_result
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
@@ -93,7 +99,7 @@ def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> N
         "No candidate passed. gpt: The check tests failed with exit code 1: E assert 1 == 2. "
         "claude: It changes nothing."
     )
-    assert "E assert 1 == 2" in trial_outcome.describe_candidate_to_author(broken)
+    assert "E assert 1 == 2" in render_candidate_trial(broken)
 
 
 @pytest.mark.parametrize(
@@ -103,10 +109,10 @@ def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> N
             1,
             None,
             "failed with exit code 1 before the change too. "
-            "What passes only with files that git ignores is given them by `copy` under [worktrees].",
+            "If a check needs files that git ignores, list them in `copy` under [worktrees].",
         ),
         (None, None, "was stopped before the change too."),
-        (None, Limit.TIME, "was stopped before the change too. `seconds` under [sandbox] gives it more time."),
+        (None, Limit.TIME, "was stopped before the change too. `seconds` under [sandbox] gives checks more time."),
     ],
     ids=["failed", "stopped", "too slow"],
 )
@@ -114,7 +120,7 @@ def test_a_decision_without_a_passing_candidate_names_checks_that_failed_before_
     code: int | None, limit: Limit | None, how: str
 ) -> None:
     tests = CheckOutcome("tests", ("pytest",), code, limit=limit)
-    examples = CheckOutcome.built_in(CheckKind.EXAMPLES, "")
+    examples = CheckOutcome.built_in(CheckKind.EXAMPLES)
     lint = CheckOutcome("lint", ("ruff",), 1)
     broken = Candidate("gpt", "sha256:1", checks=(tests, examples))
     decision = trial_outcome.decide_no_candidate_passed(CandidatesTried((broken,), before=(tests, examples, lint)), ())
@@ -123,15 +129,13 @@ def test_a_decision_without_a_passing_candidate_names_checks_that_failed_before_
 
 def test_checks_that_could_not_be_run_are_noted_although_no_candidate_passed() -> None:
     decision = trial_outcome.decide_no_candidate_passed(
-        CandidatesTried((Candidate("gpt"),), unrun=("npm is not here.",)), ()
+        CandidatesTried((Candidate("gpt"),), unrun=(CheckNotStarted("npm test", "npm: not found"),)), ()
     )
-    assert notice_sentences(decision) == ("npm is not here.",)
+    assert notice_sentences(decision) == ("The check npm test could not be started: npm: not found.",)
 
 
 def test_candidates_that_failed_a_single_built_in_check_are_named_in_the_decision() -> None:
-    changes = CheckOutcome.built_in(
-        CheckKind.SIDE_EFFECTS, "f([2]) changes what it is given, unasked.\nWork on a copy."
-    )
+    changes = CheckOutcome.built_in(CheckKind.SIDE_EFFECTS, ArgumentsMutated("f([2])"))
     failed = CheckOutcome("tests", ("pytest",), 1)
     others = (
         Candidate("claude", "sha256:2", checks=(changes,)),
@@ -139,27 +143,28 @@ def test_candidates_that_failed_a_single_built_in_check_are_named_in_the_decisio
         Candidate(
             "ada",
             "sha256:4",
-            checks=(CheckOutcome.built_in(CheckKind.EVIDENCE, "No test shows it.\nWrite one."),),
+            checks=(CheckOutcome.built_in(CheckKind.EVIDENCE, NoEvidence()),),
         ),
         Candidate(
             "bob",
             "sha256:5",
-            checks=(CheckOutcome.built_in(CheckKind.REGRESSION, "f([]) ends in IndexError.\nMend it."),),
+            checks=(CheckOutcome.built_in(CheckKind.REGRESSION, CallBroken("f([])", "0", "IndexError")),),
         ),
     )
     decision = trial_outcome.decide_candidate_chosen(
         CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it"
     )
-    assert "claude's passes everything but this: f([2]) changes what it is given, unasked." in decision_sentence(
-        decision
+    sentences = decision_sentence(decision)
+    assert "claude's candidate passes everything but this: f([2]) mutates its arguments" in sentences
+    assert "ada's candidate passes everything but this: Nothing that was run shows" in sentences
+    assert (
+        "bob's candidate passes everything but this: f([]) returned 0 before, but raises IndexError now." in sentences
     )
-    assert "ada's passes everything but this: No test shows it." in decision_sentence(decision)
-    assert "bob's passes everything but this: f([]) ends in IndexError." in decision_sentence(decision)
-    assert "eve's" not in decision_sentence(decision)
+    assert "eve's" not in sentences
 
 
 def test_a_persons_check_named_evidence_is_an_ordinary_check() -> None:
-    ours = CheckOutcome.built_in(CheckKind.EVIDENCE, "No test shows it.")
+    ours = CheckOutcome.built_in(CheckKind.EVIDENCE, NoEvidence())
     theirs = CheckOutcome("evidence", ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
     assert trial_outcome.seats_lacking_only_evidence(CandidatesTried(candidates)) == ("claude",)
@@ -185,23 +190,29 @@ def test_only_checks_that_passed_before_can_regress() -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (DraftsSynthesised("d"), "All of it is claude's."),
-        (DraftsSynthesised("d", (Contribution("a.py", "login", "gpt"),)), "The base is claude's, with login of gpt."),
-        (DraftsSynthesised("d", removed=(RemovedSymbol("a.py", "old"),)), "The base is claude's, without old."),
+        (DraftsSynthesised("d"), "All of it is from claude."),
+        (
+            DraftsSynthesised("d", (Contribution("a.py", "login", "gpt"),)),
+            "The base is claude's candidate, with login from gpt.",
+        ),
+        (
+            DraftsSynthesised("d", removed=(RemovedSymbol("a.py", "old"),)),
+            "The base is claude's candidate, without old.",
+        ),
         (
             DraftsSynthesised(
                 "d",
                 (Contribution("b.py", "", "gpt"),),
                 removed=(RemovedSymbol("a.py", "f"), RemovedSymbol("a.py", "g")),
             ),
-            "The base is claude's, with b.py of gpt and without f and g.",
+            "The base is claude's candidate, with b.py from gpt and without f and g.",
         ),
     ],
 )
 def test_a_synthesis_names_the_seat_behind_each_part_and_the_removed_symbols(
     made: DraftsSynthesised, said: str
 ) -> None:
-    assert merge_ruling.describe_synthesis(made, "claude") == said
+    assert reason_sentence(merge_ruling.merged_parts_reason(made, "claude")) == said
     assert all(f"{removed.symbol} was removed from a.py." in describe_step_result(made) for removed in made.removed)
 
 
@@ -221,10 +232,7 @@ def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision()
 
 
 def test_outputs_that_differ_only_in_whitespace_are_shown_with_visible_spaces() -> None:
-    came = {"squeeze('a  b')": {"ann": "= 'a b'", "bob": "= 'a  b'"}}
+    came = {"squeeze('a  b')": {"ann": CallOutcome("value", "'a b'"), "bob": CallOutcome("value", "'a  b'")}}
     tried = CandidatesTried((), apart=came)
-    assert (
-        r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's."
-        in trial_outcome.which_behaviour_question(tried)
-    )
-    assert trial_outcome.describe_candidate_behaviour(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"
+    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in which_behaviour_question(tried)
+    assert describe_candidate_behaviour(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"

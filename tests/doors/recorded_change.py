@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roundtable.core.candidate_reasons import BestCandidates
 from roundtable.core.changeset import Hunk, Refusal, RefusalKind
 from roundtable.core.effects import (
     ApplyChange,
@@ -48,7 +49,7 @@ TRIED = CandidatesTried(
         Candidate("bob", "sha256:b", ("src/login.py", "NOTES.md"), (), (PASSED,), {"t1": True, "t2": False}, 2),
         Candidate("eve", "", (), (Refusal("../x", RefusalKind.TRAVERSAL, "It leads out."),)),
     ),
-    how="ada passes a test that bob does not.",
+    how=(BestCandidates(("ada",)),),
     sandbox="bubblewrap",
 )
 APPROVE = Gate("approve", "Write it?", ("all", "some", "ask", "none"), "none", writes=True)

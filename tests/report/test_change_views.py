@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from roundtable.core.candidate_reasons import BestCandidates
 from roundtable.core.change_history import newest_change
 from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
@@ -63,10 +64,11 @@ def test_a_refusal_without_a_file_is_only_its_reason() -> None:
 
 
 def test_a_long_reason_is_shown_in_full() -> None:
-    how = f"Running them does not tell {', '.join(f'the seat number {number}' for number in range(20))} apart"
-    tried = CandidatesTried((Candidate("ada"),), how=how)
-    assert render_step_result_lines(tried)[-1] == f"{how}."
-    assert describe_step_result(tried).endswith(f"{how}.")
+    seats = tuple(f"the seat number {number}" for number in range(20))
+    tried = CandidatesTried((Candidate("ada"),), how=(BestCandidates(seats, alike=True),))
+    sentence = f"Running them does not distinguish {', '.join(seats[:-1])} and {seats[-1]}."
+    assert render_step_result_lines(tried)[-1] == sentence
+    assert describe_step_result(tried).endswith(sentence)
 
 
 def test_before_the_approval_hunks_have_no_outcome() -> None:
@@ -90,7 +92,7 @@ def test_a_document_shows_the_diff_the_checks_the_origins_and_how_to_undo_it(vie
     assert [part for part in told if part not in text] == []
     assert "+def login(user, again=False):" in text
     assert "+    forget(user, now=True)" in text
-    assert "ada passes a test that bob does not." in text
+    assert "ada did best." in text
 
 
 @pytest.mark.parametrize("view", [render_transcript, render_session_page])
@@ -127,7 +129,7 @@ def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:
         "  bob        1 of 1  1 of 2  nobody    passed",
         "  eve        –       –       –         refused",
         "  eve: ../x: It leads out.",
-        "ada passes a test that bob does not.",
+        "ada did best.",
     ]
     assert "  src/login.py  logout  bob" in done[1]
     assert "src/login.py: 2 hunks, +5 -3." in done[2]

@@ -189,7 +189,7 @@ TOLD = (
     "It drops the connection",
     "reproduced",
     "Run 1",
-    "It was run as a plain program, in bubblewrap.",
+    "The program was run as a plain program, in bubblewrap.",
     "exit code 1",
     "Traceback",
     "Run 2",

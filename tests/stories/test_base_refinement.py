@@ -112,5 +112,7 @@ async def test_a_request_that_a_judge_makes_in_only_one_order_is_discarded_with_
     judge[0]["text"] = merge_verdict(CLAUDES, "replace slugify by candidate-A's")
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG), gpt=slug_writer(JOINED_SLUG), gemini=judge)
     decision = await meeting.hold("build", TASK, answers={"approve": "all"}, seed=7)
-    assert "Void, since it was wanted in only one order: “replace slugify by gpt's”." in decision_sentence(decision)
+    assert "Discarded, because it was asked for in only one order: “replace slugify by gpt's”." in decision_sentence(
+        decision
+    )
     assert (code / "slug.py").read_text() == SLUG

@@ -174,7 +174,7 @@ async def test_candidates_with_equal_results_are_judged_blind_and_merged_by_stru
     session = await bench.sessions.get(meeting.session)
     merged = next(result for result in session.results.values() if isinstance(result, DraftsSynthesised))
     assert [(part.symbol, part.seat) for part in merged.took] == [("unslug", "gpt")]
-    assert "unslug of gpt" in decision_sentence(decision)
+    assert "unslug from gpt" in decision_sentence(decision)
     ab, ba = (meeting.prompt(f"build/3-judge-{order}", "gemini") for order in ("ab", "ba"))
     assert ab.index(SLUG) < ab.index(JOINED_SLUG) or ba.index(SLUG) < ba.index(JOINED_SLUG)
     assert (ab.index(SLUG) < ab.index(JOINED_SLUG)) != (ba.index(SLUG) < ba.index(JOINED_SLUG))
@@ -193,7 +193,9 @@ async def test_a_verdict_that_depends_on_order_or_name_is_discarded(bench: Round
         bench, claude=slug_writer(SLUG), gpt=slug_writer(JOINED_SLUG), gemini=[same, *slug_writer(STUB, STUB)]
     )
     decision = await meeting.hold("build", TASK, seed=7)
-    assert "Void, since it turned with the order: gemini." in decision_sentence(decision)
+    assert "Discarded, because the judge reversed itself when the order was swapped: gemini." in decision_sentence(
+        decision
+    )
 
 
 async def test_if_no_judge_answers_the_decision_says_which_candidate_was_taken_and_why(
@@ -202,7 +204,8 @@ async def test_if_no_judge_answers_the_decision_says_which_candidate_was_taken_a
     silent = {"round": "*-judge*", "fault": "overloaded"}
     meeting = DeskMeeting(bench, claude=[silent, *slug_writer(SLUG)], gpt=[silent, *slug_writer(JOINED_SLUG)])
     decision = await meeting.hold("build", TASK, seed=7)
-    assert f"No judge answered; {decision.author}'s was taken because it came first" in decision_sentence(decision)
+    taken = f"No judge answered, so {decision.author}'s candidate was taken: it is the first of those"
+    assert taken in decision_sentence(decision)
 
 
 async def test_a_person_can_accept_some_hunks_and_reject_others(bench: Roundtable, code: Path) -> None:

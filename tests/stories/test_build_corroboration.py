@@ -12,7 +12,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
 from roundtable.report.change_words import candidate_table_rows
-from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
 from tests.repository import git, write
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.slug_project import (
@@ -73,8 +73,11 @@ async def test_the_person_chooses_between_passing_candidates_that_behave_differe
     assert "slug.slugify(''): '' with claude's, '-' with gpt's." in question.question
     assert question.options == ("claude", "gpt", "none of them")
     assert question.details["gpt"] == "slug.slugify('') is '-'"
-    assert "Running them does not tell" not in decision_sentence(decision)
-    chose = "Nothing that was run says which of claude and gpt is right. The person chose what gpt's does."
+    assert "Running them does not distinguish" not in decision_sentence(decision)
+    chose = (
+        "Nothing that was run shows which of claude and gpt is right. "
+        "The person chose the behaviour of gpt's candidate."
+    )
     assert f"the 2 candidates behave in 2 ways. {chose}" in decision_sentence(decision)
 
 
@@ -84,9 +87,9 @@ async def test_without_a_person_contradicting_candidates_are_not_written_despite
     meeting = DeskMeeting(bench, claude=slug_writer(JOINED_SLUG), gpt=slug_writer(NEVER_EMPTY))
     decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision_sentence(decision).startswith("No candidate passed beyond doubt.")
+    assert decision_sentence(decision).startswith("Candidates pass every check and behave differently.")
     assert "slug.slugify('')" in decision_sentence(decision)
-    assert "Nobody was there to say which is right." in decision_sentence(decision)
+    assert "Nobody said which is right." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
 
 
@@ -130,14 +133,12 @@ async def test_the_person_chooses_when_only_one_candidates_test_shows_a_differen
     meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
     decision = await meeting.hold("build", PILE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
-    assert decision_sentence(decision).startswith(
-        "No candidate passed beyond doubt. These pass every check, and do not do the same."
-    )
+    assert decision_sentence(decision).startswith("Candidates pass every check and behave differently.")
     assert (code / "slug.py").read_text() == SLUG
     result = last_trial(await bench.sessions.get(meeting.session))
     assert {row[0]: row[3] for row in candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
-    assert "the 2 candidates behave in 2 ways." in result.how
-    assert result.how.endswith(f"Nothing that was run says which of {' and '.join(seats)} is right.")
+    assert "the 2 candidates behave in 2 ways." in reasons_text(result.how)
+    assert reasons_text(result.how).endswith(f"Nothing that was run shows which of {' and '.join(seats)} is right.")
 
     meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
     decision = await hold_with_person(meeting, bench, PILE, which=("claude", ""), approve=("all", ""))
@@ -162,7 +163,7 @@ async def test_a_test_that_only_its_author_passes_does_not_outweigh_two_agreeing
     meeting = DeskMeeting(bench, **seats)
     decision = await meeting.hold("build", PILE, answers=YES, settings={"judge": False})
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert "Running them does not tell claude, gpt and gemini apart." in decision_sentence(decision)
+    assert "Running them does not distinguish claude, gpt and gemini." in decision_sentence(decision)
     assert last_trial(await bench.sessions.get(meeting.session)).apart == {}
 
 
@@ -248,9 +249,8 @@ async def test_an_accidental_edit_is_reverted_so_that_only_the_missing_test_is_r
     )
     decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert (
-        "Put back as before, since the task does not name it and checks broke: slugify in slug.py."
-        in decision_sentence(decision)
+    assert "Restored, because the task does not name it and checks broke: slugify in slug.py." in decision_sentence(
+        decision
     )
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
@@ -357,7 +357,7 @@ OF_NONE_IS_AN_ERROR_TEST = ONLY_OF_NONE_TEST.replace(
     "self.assertIsNone(largest([]))", "self.assertRaises(IndexError, largest, [])"
 )
 DOUBT = (
-    "claude's passes everything but this: "
+    "claude's candidate passes everything but this: "
     "No other candidate behaves like this one, and no other seat's tests show that it is right."
 )
 
@@ -379,7 +379,7 @@ async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_
     assert decision_sentence(decision).startswith(
         "No candidate passed. claude: agreement: No other candidate behaves like this one"
     )
-    assert decision_sentence(decision).endswith("Nobody was there to take one all the same.")
+    assert decision_sentence(decision).endswith("Nobody said whether to take one.")
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.sessions.get(meeting.session)).rounds
     asked_seats = {name: [move.seat for move in one.moves()] for name, one in rounds.items()}
@@ -392,8 +392,10 @@ async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_
     meeting = DeskMeeting(bench, **seats)
     decision = await hold_with_person(meeting, bench, LARGEST, doubt=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
-    assert decision_sentence(decision).endswith("The person took claude's all the same.")
-    assert f"No candidate passed beyond doubt. {DOUBT}" in notice_sentences(decision)
+    assert decision_sentence(decision).endswith(
+        "The person took claude's candidate, which could not be verified independently."
+    )
+    assert f"No candidate could be verified independently. {DOUBT}" in notice_sentences(decision)
     gates = (await bench.sessions.get(meeting.session)).gates
     assert gates["doubt"].options == ("claude", "none of them")
     assert gates["doubt"].writes, "no program may answer it"
@@ -495,7 +497,7 @@ async def test_the_warning_about_an_uncorroborated_change_survives_a_cancelled_s
 
     await asyncio.gather(meeting.hold("build"), person())
     later, decision = await apply_decision(bench, meeting)
-    assert notice_sentences(decision) == (f"No candidate passed beyond doubt. {DOUBT}",)
+    assert notice_sentences(decision) == (f"No candidate could be verified independently. {DOUBT}",)
     assert DOUBT in (await bench.sessions.get(later.session)).gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
 
@@ -654,9 +656,7 @@ async def test_a_candidate_that_still_mutates_its_arguments_is_not_written(bench
     seats = {"claude": slug_writer(SORTS_WHAT_IT_IS_GIVEN, SORTS_WHAT_IT_IS_GIVEN), "gpt": slug_writer(STUB, STUB)}
     decision = await DeskMeeting(bench, **seats).hold("build", IN_ORDER, answers=YES)
     assert decision_sentence(decision).startswith("No candidate passed.")
-    assert "and the task does not ask for a change in place." in decision_sentence(decision), (
-        "so that the person knows what to say"
-    )
+    assert "and the task does not ask for that." in decision_sentence(decision), "so that the person knows what to say"
     assert (code / "slug.py").read_text() == STUB
 
 
@@ -682,7 +682,7 @@ async def test_new_tests_that_break_existing_tests_are_left_out_of_the_change(be
     decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
-    assert "Left out, since they do not go with the code: test_first.py." in decision_sentence(decision)
+    assert "Left out, because the code does not pass them: test_first.py." in decision_sentence(decision)
     assert not (code / "test_first.py").exists()
     assert git(code, "status", "--porcelain") == ""
 
@@ -694,7 +694,7 @@ async def test_a_new_test_that_cannot_run_is_left_out_if_the_examples_of_the_tas
     meeting = DeskMeeting(bench, claude=author_turns(slug=SLUG, test_more=imports_nothing))
     decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.REACHED
-    assert "Left out, since they do not go with the code: test_more.py." in decision_sentence(decision)
+    assert "Left out, because the code does not pass them: test_more.py." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 

@@ -200,7 +200,7 @@ async def test_candidates_are_checked_with_the_original_check_files(
     assert shop.unchanged()
     decision = await shop.built({"calc.py": RIGHT, **cheat})
     assert decision.next_step == "applied", "what the code does not need is left out"
-    assert f"Left out, since tests that were there stand as they were: {changed}." in decision_sentence(decision)
+    assert f"Not changed, because existing tests stay as they were: {changed}." in decision_sentence(decision)
     assert git(shop.code, "diff", "--name-only", "HEAD~") == "calc.py\n"
 
 

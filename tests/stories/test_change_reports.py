@@ -115,7 +115,7 @@ async def test_candidates_that_were_not_run_are_not_reported_as_equal(tmp_path: 
         meeting = DeskMeeting(desk, claude=one, gpt=other)
         decision = await meeting.hold("build", "Write Slug.java", settings={"judge": False})
         session = await desk.sessions.get(meeting.session)
-    assert "Nothing was run that could tell the 2 candidates apart." in decision_sentence(decision)
+    assert "Nothing was run that could distinguish the 2 candidates." in decision_sentence(decision)
     assert "there is no check here that it could pass." in decision_sentence(decision), "and so it was run nowhere"
     assert [row[3] for row in candidate_table_rows(last_trial(session))] == ["–", "–"]
 

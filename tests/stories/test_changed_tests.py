@@ -54,7 +54,7 @@ async def test_a_change_to_existing_tests_is_reported_and_not_written_on_advance
     meeting = DeskMeeting(bench, claude=writer_turns(slug=SHOUT, test_slug=SHOUT_TEST))
     decision = await meeting.hold("build", UNTESTED if green else TASK, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
-    assert decision_sentence(decision).startswith("No candidate passed with the tests as they were")
+    assert decision_sentence(decision).startswith("No candidate passed the original tests.")
     assert "SlugTest.test_words_are_joined of test_slug.py" in decision_sentence(decision)
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
     mend = meeting.prompt("build/2-mend", "claude")
@@ -76,7 +76,8 @@ async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(b
     decision = await hold_with_person(meeting, bench, approve_tests=("all", ""))
     question = (await bench.sessions.get(meeting.session)).gates["approve-tests"].question
     assert "It changes existing tests: SlugTest.test_words_are_joined of test_slug.py." in question
-    assert "No candidate passed with the tests as they were: claude's passes only those it has changed." in question
+    only_changed = "claude's candidate passes only the tests as it changed them."
+    assert f"No candidate passed the original tests. {only_changed}" in question
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
 
@@ -127,7 +128,7 @@ async def test_an_unnecessary_change_to_an_existing_test_is_left_out(bench: Roun
     decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (SLUG, SLUG_TEST)
-    assert "Left out, since tests that were there stand as they were: test_slug.py." in decision_sentence(decision)
+    assert "Not changed, because existing tests stay as they were: test_slug.py." in decision_sentence(decision)
 
 
 async def test_a_change_to_existing_tests_only_needs_the_persons_approval(bench: Roundtable, code: Path) -> None:

@@ -89,7 +89,7 @@ async def test_all_seats_see_the_output_of_a_failed_program_and_their_fix_is_run
     assert (first.passed, second.passed) == (False, True)
     for name in ("claude", "gpt"):
         section = meeting.prompt("execution/1/1-analyse", name)
-        assert "It was run as a plain program, in " in section
+        assert "The program was run as a plain program, in " in section
         assert "the sum is -1" in section, "the output of the run"
         assert "wrong sum" in section
         assert "return a - b" in section, "the files as they were run"
@@ -296,7 +296,7 @@ async def test_a_running_program_is_shown_live_and_can_be_stopped_without_ending
     assert (run.stopped, run.passed, end.how) == (True, False, "chosen")
     assert "tick 3" in run.steps[0].output
     assert "tick 9998" not in run.steps[0].output
-    assert end.text.count("The person stopped it.") == 1
+    assert end.text.count("The person stopped the program.") == 1
 
 
 async def test_cancelling_a_session_ends_its_running_program_at_once(bench: Roundtable) -> None:

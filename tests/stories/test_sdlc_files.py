@@ -246,7 +246,7 @@ async def test_a_merge_that_fails_checks_of_its_base_is_discarded_with_a_notice(
     dropped = next(
         notice
         for notice in stage_notice_sentences(end)
-        if notice.startswith("The judge's further requests were discarded")
+        if notice.startswith("The additions that the judges wanted did not pass")
     )
     assert "so claude's candidate is used alone. " in dropped
     assert "test_nobody" in dropped

@@ -144,7 +144,7 @@ async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the
     assert await files_after_stage(bench, end) == main
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = stage_notice_sentences(end)
-    assert notice.startswith("Not all that claude wrote is in it. ")
+    assert notice.startswith("Files that claude wrote were left out. ")
     assert ".env is named like a file that contains secrets." in notice
-    assert notice.endswith("So it is with 1 more.")
+    assert notice.endswith("1 more file cannot be used either.")
     assert decision.degraded

@@ -52,9 +52,8 @@ async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundta
     meeting = DeskMeeting(bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG))
     decision = await meeting.hold("build", ADD, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied")
-    assert (
-        "Put back as before, since the task does not name it and checks broke: shorten in slug.py."
-        in decision_sentence(decision)
+    assert "Restored, because the task does not name it and checks broke: shorten in slug.py." in decision_sentence(
+        decision
     )
     written_text = (code / "slug.py").read_text()
     assert KEPT.strip() in written_text
@@ -62,7 +61,7 @@ async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundta
     (results,) = last_trial(await bench.sessions.get(meeting.session)).candidates
     assert (results.put_back, results.passed) == (("shorten in slug.py",), True)
     question = (await bench.sessions.get(meeting.session)).gates["approve"].question
-    assert "Put back as before, since the task does not name it and checks broke: shorten in slug.py." in question
+    assert "Restored, because the task does not name it and checks broke: shorten in slug.py." in question
     assert not any("mend" in call.call for call in meeting.voices.calls), "nobody had to be asked again"
 
 

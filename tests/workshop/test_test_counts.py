@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.core.candidate_reasons import CheckNotStarted, FewerTestsRun
 from roundtable.core.effects import CheckOutcome
 from roundtable.workshop.trial.test_counts import (
-    explain_uninformative_check,
     fail_checks_with_fewer_tests,
+    find_uninformative_check_reason,
     parse_executed_test_count,
 )
 
@@ -37,7 +38,8 @@ def test_a_check_that_ran_fewer_tests_fails(said: str) -> None:
     before = [CheckOutcome("tests", (), 1, "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\n")]
     (judged,) = fail_checks_with_fewer_tests([CheckOutcome("tests", (), 0, said)], before)
     assert not judged.passed
-    assert judged.output.endswith("of the 2 tests that it ran before.")
+    assert isinstance(judged.finding, FewerTestsRun)
+    assert judged.finding.before == 2
 
 
 def test_checks_without_lost_tests_are_unchanged() -> None:
@@ -98,8 +100,8 @@ CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a depende
     ids=[
         "no such module",
         "no such program",
-        "no leave to run it",
-        "no test was come to",
+        "not executable",
+        "conftest fails",
         "no package",
         "no toolchain",
         "no crate",
@@ -107,12 +109,12 @@ CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a depende
     ],
 )
 def test_a_check_that_never_starts_says_nothing_about_a_change(bare: CheckOutcome, after: CheckOutcome) -> None:
-    assert explain_uninformative_check(after, bare).startswith("The check tests ")
+    assert find_uninformative_check_reason(after, bare) is not None
 
 
 def test_a_new_check_that_cannot_start_says_nothing_about_a_change() -> None:
-    output = "The check tests could not be started: sh: 1: jest: not found."
-    assert explain_uninformative_check(outcome(127, "sh: 1: jest: not found\n"), None) == output
+    reason = find_uninformative_check_reason(outcome(127, "sh: 1: jest: not found\n"), None)
+    assert reason == CheckNotStarted("tests", "sh: 1: jest: not found")
 
 
 ONE_FAILED = outcome(1, "Ran 1 test in 0.1s\n\nFAILED (failures=1)\n")
@@ -156,4 +158,4 @@ UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.
     ],
 )
 def test_a_check_that_started_always_counts(bare: CheckOutcome, after: CheckOutcome) -> None:
-    assert explain_uninformative_check(after, bare) == ""
+    assert find_uninformative_check_reason(after, bare) is None

@@ -10,6 +10,15 @@ from textwrap import dedent
 
 import pytest
 
+from roundtable.core.candidate_reasons import (
+    ArgumentsMutated,
+    CallBroken,
+    CallOutcome,
+    CheckFlaky,
+    ExamplesRun,
+    FewerTestsRun,
+    ProgramDied,
+)
 from roundtable.core.decide.candidate_ranking import rank_candidates
 from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.core.ports import Sandbox
@@ -138,8 +147,8 @@ async def test_calls_in_tests_and_docstrings_distinguish_candidates(sandbox: San
     trees = write_trees(tmp_path, ada=LAST, bob=RIGHT, eve=BROKEN)
     trials = await run_trials(sandbox, trees, {"ada": sum_tests(_9=9)})
     written = ("shop.total([9])", "shop.total([1, 2, 3])")
-    assert [trials.outputs["ada"][call] for call in written] == ["= 9", "= 3"]
-    assert [trials.outputs["bob"][call] for call in written] == ["= 9", "= 6"]
+    assert [trials.outputs["ada"][call] for call in written] == [CallOutcome("value", "9"), CallOutcome("value", "3")]
+    assert [trials.outputs["bob"][call] for call in written] == [CallOutcome("value", "9"), CallOutcome("value", "6")]
 
 
 async def test_variations_of_inputs_distinguish_candidates(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -149,7 +158,9 @@ async def test_variations_of_inputs_distinguish_candidates(sandbox: Sandbox, tmp
     )
     differ = [call for call, lines in trials.outputs["ada"].items() if trials.outputs["bob"][call] != lines]
     assert differ == ["shop.total([])"]
-    assert trials.outputs["bob"]["shop.total([])"] == "!", "which error it is says nothing of an input nobody wrote"
+    assert trials.outputs["bob"]["shop.total([])"] == CallOutcome("error"), (
+        "which error it is says nothing of an input nobody wrote"
+    )
     assert [output for output in trials.outputs["ada"] if output.startswith("shop.total([2, 1]")] == [
         "shop.total([2, 1])"
     ]
@@ -165,31 +176,31 @@ async def test_regressions_of_calls_are_reported(sandbox: Sandbox, tmp_path: Pat
     )
     assert trials.regressions == {
         "ada": (),
-        "bob": ("shop.total([]) returned 0 before, but raises IndexError now.",),
+        "bob": (CallBroken("shop.total([])", "0", "IndexError"),),
         "eve": (),
     }
 
 
 @pytest.mark.parametrize(
-    ("before", "slips"),
+    ("before", "regressions"),
     [
         ("def total(prices):\n    pass\n", ()),
         (
             "def total(prices):\n    return max(prices) if prices else None\n",
-            ("shop.total([]) returned None before, but raises IndexError now.",),
+            (CallBroken("shop.total([])", "None", "IndexError"),),
         ),
     ],
     ids=["a stub", "nothing for nothing"],
 )
 async def test_a_function_that_always_returned_none_has_no_regressions(
-    before: str, slips: tuple[str, ...], sandbox: Sandbox, tmp_path: Path
+    before: str, regressions: tuple[CallBroken, ...], sandbox: Sandbox, tmp_path: Path
 ) -> None:
     trees = write_trees(tmp_path, ada="def total(prices):\n    return prices[0] + sum(prices[1:])\n")
     (trees[BASELINE] / "shop.py").write_text(before)
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask("total([1, 2, 3]) must be 6.")
     )
-    assert trials.regressions == {"ada": slips}
+    assert trials.regressions == {"ada": regressions}
 
 
 async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -199,8 +210,8 @@ async def test_mutated_arguments_are_reported_unless_that_is_the_purpose(sandbox
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
     assert trials.outputs["ada"] == trials.outputs["bob"]
     in_place = trials.side_effects
-    assert "shop.total([2, 1])" in in_place["bob"]
-    assert "shop.total([1, 2])" not in in_place["bob"], "what was sorted is as it was"
+    assert ArgumentsMutated("shop.total([2, 1])") in in_place["bob"]
+    assert ArgumentsMutated("shop.total([1, 2])") not in in_place["bob"], "what was sorted is as it was"
     assert (in_place["ada"], in_place["eve"]) == ((), ())
 
 
@@ -355,7 +366,7 @@ async def test_only_examples_that_failed_before_count_as_a_check(sandbox: Sandbo
     assert trials.baseline == {"sound": True, BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]: False}
     *_, ada = trials.checks["ada"]
     *_, bob = trials.checks["bob"]
-    assert (ada.kind, ada.code, ada.output) == (CheckKind.EXAMPLES, 0, "2 of 2 gave the result that the task says.")
+    assert (ada.kind, ada.code, ada.finding) == (CheckKind.EXAMPLES, 0, ExamplesRun(2, 2))
     assert (bob.kind, bob.code) == (CheckKind.EXAMPLES, 1)
     assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("ada",), ("bob",))
     assert "the examples in the task: 3 of 3 passed with ada" in lines
@@ -366,14 +377,14 @@ async def test_a_failed_example_is_reported_with_its_result(sandbox: Sandbox, tm
     unfinished = "def total(prices)\n"
     trees = write_trees(tmp_path, ada=LAST, bob=broken, eve=unfinished)
     trials = await run_on_task(sandbox, trees, "total([1, 2]) is 3, total([7]) is 7 and total(None) raises TypeError")
-    messages = {name: outcomes[-1].output.splitlines() for name, outcomes in trials.checks.items() if name != BASELINE}
-    assert messages["ada"] == [
-        "1 of 3 gave the result that the task says.",
+    checks = {name: outcomes[-1] for name, outcomes in trials.checks.items() if name != BASELINE}
+    assert checks["ada"].finding == ExamplesRun(1, 3)
+    assert checks["ada"].output.splitlines() == [
         "total([1, 2]) must be 3, but it returned 2.",
         "total(None) must raise TypeError, but it returned 0.",
     ]
-    assert messages["bob"][2] == "total([7]) must be 7, but it raised KeyError: 'no such'."
-    assert messages["eve"][0] == "0 of 3 gave the result that the task says."
+    assert checks["bob"].output.splitlines()[1] == "total([7]) must be 7, but it raised KeyError: 'no such'."
+    assert checks["eve"].finding == ExamplesRun(0, 3)
 
 
 @pytest.mark.parametrize("task", ["Make total() add up.", "total([]) must be 0, as it is"])
@@ -482,7 +493,7 @@ async def test_a_candidate_that_prevents_its_tests_from_running_fails(sandbox: S
     assert trials.baseline == {"tests": False}
     [outcome] = trials.checks["ada"]
     assert not outcome.passed
-    assert outcome.output == "It passed, but ran only 0 of the 1 tests that it ran before."
+    assert outcome.finding == FewerTestsRun(0, 1)
     assert trials.checks["bob"][0].passed
     assert "tests failed with ada after all: fewer tests ran than before" in lines
 
@@ -512,11 +523,11 @@ async def test_commands_of_the_task_and_variations_distinguish_programs(sandbox:
         "A program count.py: 'python3 count.py 1 3' prints 1 2 3; other commands such as python3 gone.py do not count."
     )
     trials = await run_candidate_trials(sandbox, trees, CHECKS, {}, sys.executable, task=TrialTask(task))
-    assert trials.outputs["ada"]["python count.py 1 3"] == "= (0, '1 2 3\\n')"
+    assert trials.outputs["ada"]["python count.py 1 3"] == CallOutcome("value", "(0, '1 2 3\\n')")
     assert not any("gone.py" in output for output in trials.outputs["ada"])
     assert trials.outputs["bob"] == trials.outputs["eve"]
-    assert trials.outputs["ada"]["python count.py 1"] == "= (1, '')"
-    assert trials.outputs["bob"]["python count.py 1"] == "= (2, 'usage: count.py FIRST LAST\\n')"
+    assert trials.outputs["ada"]["python count.py 1"] == CallOutcome("value", "(1, '')")
+    assert trials.outputs["bob"]["python count.py 1"] == CallOutcome("value", "(2, 'usage: count.py FIRST LAST\\n')")
     assert rank_candidates(trials.ranking_inputs()).clusters[0] == ("bob", "eve")
 
 
@@ -527,7 +538,10 @@ async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Pa
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([1, 2]) must be 3.")
     )
-    assert trials.outputs == {"ada": {"shop.total([])": "= 0"}, "bob": {"shop.total([])": "= None"}}
+    assert trials.outputs == {
+        "ada": {"shop.total([])": CallOutcome("value", "0")},
+        "bob": {"shop.total([])": CallOutcome("value", "None")},
+    }
 
 
 async def test_a_flaky_check_is_neither_evidence_nor_breakage(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -540,9 +554,7 @@ async def test_a_flaky_check_is_neither_evidence_nor_breakage(sandbox: Sandbox, 
         trials = trials if BASELINE in trials.flaky_checks else await run_trials(sandbox, trees, {})
     assert trials.informative_checks("ada") == trials.informative_checks("bob") == ()
     assert [candidate_run.checks for candidate_run in trials.ranking_inputs()] == [{}, {}]
-    assert trials.explain_uninformative_checks(("ada",)) == (
-        "The check sound is flaky: it passed and failed on identical files, so it says nothing about a change.",
-    )
+    assert trials.list_unrun_reasons(("ada",)) == (CheckFlaky("sound"),)
 
 
 def test_a_check_that_is_flaky_for_one_candidate_counts_for_others() -> None:
@@ -598,8 +610,8 @@ async def test_names_of_modules_and_parameters_do_not_hide_inputs(sandbox: Sandb
         (tree / "copy.py").write_text("import sys\nsys.exit('usage: copy.py FROM TO')\n")
     task = "total(find=[2, 1], give=1) must be 1."
     trials = await run_candidate_trials(sandbox, trees, {}, {}, sys.executable, task=TrialTask(task))
-    assert trials.outputs["ada"]["shop.total(find=[2, 1], give=1)"] == "= 1"
-    assert "shop.total(find=[2, 1], give=1)" in trials.side_effects["ada"]
+    assert trials.outputs["ada"]["shop.total(find=[2, 1], give=1)"] == CallOutcome("value", "1")
+    assert ArgumentsMutated("shop.total(find=[2, 1], give=1)") in trials.side_effects["ada"]
 
 
 async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -607,8 +619,11 @@ async def test_coroutines_are_awaited(sandbox: Sandbox, tmp_path: Path) -> None:
     trials = await run_candidate_trials(
         sandbox, trees, {}, {}, sys.executable, task=TrialTask("total([2, 1]) must be 3.")
     )
-    assert [trials.outputs[seat]["shop.total([2, 1])"] for seat in ("ada", "bob")] == ["= 1", "= 3"]
-    assert "shop.total([2, 1])" in trials.side_effects["bob"]
+    assert [trials.outputs[seat]["shop.total([2, 1])"] for seat in ("ada", "bob")] == [
+        CallOutcome("value", "1"),
+        CallOutcome("value", "3"),
+    ]
+    assert ArgumentsMutated("shop.total([2, 1])") in trials.side_effects["bob"]
 
 
 async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -634,5 +649,5 @@ async def test_a_candidate_that_crashes_other_seats_tests_fails(sandbox: Sandbox
     tests = {"bob": {"test_bob.py": sum_tests(_12=3)}, "ben": {"test_ben.py": elsewhere}}
     trials = await run_candidate_trials(sandbox, trees, CHECKS, tests, sys.executable)
     assert [check.passed for check in trials.informative_checks("ada")] == [True, False]
-    assert trials.informative_checks("ada")[-1].output == "The program ended suddenly before bob's tests were done."
+    assert trials.informative_checks("ada")[-1].finding == ProgramDied("bob")
     assert [check.passed for check in trials.informative_checks("eve")] == [True], "what it lacks of bob's ends nothing"

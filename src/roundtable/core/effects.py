@@ -6,7 +6,9 @@ import re
 from enum import StrEnum
 from typing import Literal, Self
 
+from roundtable.core.candidate_reasons import CallOutcome, CheckFinding
 from roundtable.core.changeset import Hunk, Refusal
+from roundtable.core.reasons import Reasons
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution, StageEnd
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
@@ -234,6 +236,7 @@ class CheckOutcome(Value, frozen=True):
     """The result of one check. `code` is None if it had to be stopped; a built-in check has no `argv`.
 
     With `original_tests`, it ran with the tests and check files as they were before the candidate changed them.
+    `finding` is what a built-in check found, or why a program's success does not count.
     """
 
     name: str
@@ -244,11 +247,14 @@ class CheckOutcome(Value, frozen=True):
     limit: Limit | None = None
     kind: CheckKind = CheckKind.PROGRAM
     original_tests: bool = False
+    finding: CheckFinding | None = None
 
     @classmethod
-    def built_in(cls, kind: CheckKind, output: str, *, passed: bool = False) -> Self:
-        """The result of a built-in check; if it failed, the first line of its output says why."""
-        return cls(BUILT_IN_CHECK_NAMES[kind], (), 0 if passed else 1, output, kind=kind)
+    def built_in(
+        cls, kind: CheckKind, finding: CheckFinding | None = None, output: str = "", *, passed: bool = False
+    ) -> Self:
+        """The result of a built-in check; if it failed, the finding says why."""
+        return cls(BUILT_IN_CHECK_NAMES[kind], (), 0 if passed else 1, output, kind=kind, finding=finding)
 
     @property
     def passed(self) -> bool:
@@ -313,16 +319,16 @@ class CandidatesTried(Value, frozen=True, tag="candidates_tried", tag_field="res
 
     `best` are the seats whose candidates are equally good by everything that was run. `apart` are inputs and tests on
     which these behave differently, with the results by seat: no program can tell which is right. `sandbox` is where
-    everything ran. `unrun` says which checks could not be run or proved nothing, one sentence each. `before` are the
+    everything ran. `unrun` says which checks could not be run or proved nothing. `before` are the
     results of the checks without any change. `tests_to` is a path at which tests of the changed code can be added.
     """
 
     candidates: tuple[Candidate, ...]
     best: tuple[str, ...] = ()
-    how: str = ""
+    how: Reasons = ()
     sandbox: str = ""
-    apart: dict[str, dict[str, str]] = {}
-    unrun: tuple[str, ...] = ()
+    apart: dict[str, dict[str, CallOutcome]] = {}
+    unrun: Reasons = ()
     before: tuple[CheckOutcome, ...] = ()
     tests_to: str = ""
 
@@ -384,7 +390,7 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     """The accepted hunks as a draft, the results of the checks on it, and hunks that were lost in the merge.
 
     `destroys` lists permanent losses that are only allowed by typing `phrase`. `leans` are uncommitted files that a
-    check needs in order to pass. `unrun` says which checks could not be run or proved nothing, one sentence each.
+    check needs in order to pass. `unrun` says which checks could not be run or proved nothing.
     """
 
     draft: Digest
@@ -395,7 +401,7 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     destroys: tuple[str, ...] = ()
     phrase: str = ""
     leans: tuple[str, ...] = ()
-    unrun: tuple[str, ...] = ()
+    unrun: Reasons = ()
 
     @property
     def broken_checks(self) -> tuple[str, ...]:

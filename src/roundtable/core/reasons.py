@@ -15,18 +15,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from roundtable.core.candidate_reasons import CandidateReason, CheckFinding, FailedCheck, RefusedFile
 from roundtable.core.faults import Fault
-
-
-class ReasonBase(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="code"):
-    """Base of every reason: immutable, tagged by `code`."""
-
-
-class Said(ReasonBase, frozen=True, tag="said"):
-    """A reason that is only known as text: of an older record, or of a meeting that somebody else wrote."""
-
-    text: str
-
+from roundtable.core.reason_base import ReasonBase, Said
 
 # --- how a rule ruled ----------------------------------------------------------------------------
 
@@ -522,25 +513,6 @@ class StoppedAfterPlan(ReasonBase, frozen=True, tag="stopped_after_plan"):
 # --- a change on its way to the workspace ---------------------------------------------------------
 
 
-class RefusedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that cannot be written, and what the workshop said about it; without a path, it is the whole change."""
-
-    path: str
-    message: str
-
-
-class FailedCheck(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A check that failed: its exit code (None if it was stopped) and the line of its output that says why.
-
-    With `original_tests`, it ran with the tests as they were before the change.
-    """
-
-    name: str
-    code: int | None = None
-    message: str = ""
-    original_tests: bool = False
-
-
 class ChangeEmpty(ReasonBase, frozen=True, tag="change_empty"):
     """The draft changes nothing."""
 
@@ -570,6 +542,7 @@ class NewTestsFailed(ReasonBase, frozen=True, tag="new_tests_failed"):
     """The tests that the change adds fail; `output` is the end of what they printed."""
 
     output: str = ""
+    finding: CheckFinding | None = None
 
 
 class UncommittedFilesNeeded(ReasonBase, frozen=True, tag="uncommitted_files_needed"):
@@ -667,12 +640,6 @@ class NoChecksRun(ReasonBase, frozen=True, tag="no_checks_run"):
 
 class WriteRemark(ReasonBase, frozen=True, tag="write_remark"):
     """What the workshop said remains to be done after a change was written."""
-
-    text: str
-
-
-class CheckRemark(ReasonBase, frozen=True, tag="check_remark"):
-    """What the workshop said about a check that could not be run or proved nothing."""
 
     text: str
 
@@ -838,7 +805,6 @@ WriteReason: TypeAlias = (
     | ChangeWritten
     | NoChecksRun
     | WriteRemark
-    | CheckRemark
     | HunksEdited
     | FilesSkipped
 )
@@ -870,6 +836,7 @@ Reason: TypeAlias = (
     | HandoverReason
     | RehearsalReason
     | WriteReason
+    | CandidateReason
     | CourseReason
 )
 """Every reason there is. Records from before this union hold text, which is read as `Said`."""

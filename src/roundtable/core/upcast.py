@@ -10,6 +10,7 @@ from typing import Any, cast
 import msgspec
 
 _MUST_FIX = "MUST_FIX: "
+_VALUE = "= "
 _ORIGINAL_TESTS = ", as they were before it,"
 _CHECK_KINDS = {
     "the examples in the task": "examples",
@@ -43,6 +44,9 @@ def _effect_done(event: dict[str, Any]) -> None:
             _decision(decision)
         case {"result": "stage_ended", "end": end}:
             _stage_end(end)
+        case {"result": "candidates_tried" | "rehearsed"}:
+            _trial(event["result"])
+            _checks(event["result"])
         case _:
             _checks(event["result"])
 
@@ -53,8 +57,34 @@ def _stage_end(end: dict[str, Any]) -> None:
         end["notices"] = list(map(_said, notices))
 
 
+def _trial(result: dict[str, Any]) -> None:
+    """`how` was one text, `unrun` were texts, and the first characters of a result showed whether it was an error."""
+    if how := result.get("how"):
+        result["how"] = [_said(how)]
+    if unrun := cast("list[str]", result.get("unrun", [])):
+        result["unrun"] = list(map(_said, unrun))
+    for outcomes in cast("dict[str, dict[str, Any]]", result.get("apart", {})).values():
+        outcomes |= {seat: _call_outcome(text) for seat, text in outcomes.items()}
+
+
+def _call_outcome(text: str) -> dict[str, str]:
+    match text:
+        case "passes" | "fails":
+            return {"kind": text}
+        case "":
+            return {"kind": "nothing"}
+        case "! late":
+            return {"kind": "timeout"}
+        case "! died":
+            return {"kind": "crash"}
+        case _ if text.startswith(_VALUE):
+            return {"kind": "value", "text": text.removeprefix(_VALUE)}
+        case _:
+            return {"kind": "error", "text": text.removeprefix("!").strip()}
+
+
 def _checks(result: dict[str, Any]) -> None:
-    """Set the kind of each check, which version 1 showed only in its name."""
+    """What a check was could only be seen from its name, and what it found from the first line of its output."""
     candidates = [*result.get("candidates", ()), *filter(None, [result.get("candidate")])]
     for holder in (result, *candidates):
         for field in ("checks", "before", "outcomes", "steps"):
@@ -70,7 +100,8 @@ def _check(outcome: dict[str, Any]) -> None:
     if name.endswith(_ORIGINAL_TESTS):
         outcome |= {"name": name.removesuffix(_ORIGINAL_TESTS), "original_tests": True}
     if not outcome["argv"] and (kind := _CHECK_KINDS.get(outcome["name"])):
-        outcome["kind"] = kind
+        finding, _, output = str(outcome.get("output", "")).partition("\n")
+        outcome |= {"kind": kind, "output": output} | ({"finding": _said(finding)} if finding else {})
 
 
 def _session_opened(event: dict[str, Any]) -> None:

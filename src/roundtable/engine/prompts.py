@@ -14,13 +14,7 @@ from typing import TypeVar
 
 from roundtable.core.decide.claims import render_proof
 from roundtable.core.decide.decrees import find_unanswered_decree
-from roundtable.core.decide.program_run import describe_project_run
-from roundtable.core.decide.trial_outcome import (
-    MAX_CHECK_OUTPUT,
-    describe_candidate_to_author,
-    describe_failed_check,
-    describe_refusal,
-)
+from roundtable.core.decide.trial_outcome import refused_file
 from roundtable.core.effects import (
     CandidatesTried,
     ChangeApplied,
@@ -35,6 +29,9 @@ from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import fence_untrusted_text
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
+from roundtable.report.candidate_words import render_candidate_trial
+from roundtable.report.check_words import refused_file_sentence, render_failed_check_for_seats
+from roundtable.report.run_words import render_project_run
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
@@ -86,7 +83,7 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
             ]
         case CandidatesTried():
             return [
-                fence_untrusted_text("check", "your change", describe_candidate_to_author(candidate))
+                fence_untrusted_text("check", "your change", render_candidate_trial(candidate))
                 for candidate in result.candidates
                 if candidate.seat == seat
             ]
@@ -94,7 +91,7 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
             broken = _render_broken_checks(result)
             return [fence_untrusted_text("check", "the rehearsal", broken)] if broken else []
         case ProjectRan():
-            return [fence_untrusted_text("check", "the program", describe_project_run(result))]
+            return [fence_untrusted_text("check", "the program", render_project_run(result))]
         case ChangeApplied():
             return [
                 fence_untrusted_text(
@@ -116,12 +113,9 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
 
 def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:
     """The refused files and broken checks of a rehearsal, with the end of each check's output."""
-    outputs = [
-        f"{describe_failed_check(check)}\n{check.output[-MAX_CHECK_OUTPUT:]}".strip()
-        for check in rehearsed.checks
-        if check.name in rehearsed.broken_checks
-    ]
-    return "\n".join((*map(describe_refusal, rehearsed.refused), *outputs))
+    refused = [refused_file_sentence(refused_file(refusal)) for refusal in rehearsed.refused]
+    broken = [check for check in rehearsed.checks if check.name in rehearsed.broken_checks]
+    return "\n".join((*refused, *map(render_failed_check_for_seats, broken)))
 
 
 def _seen_until(round: RoundRecord, ask: TurnAsked) -> int:

@@ -26,7 +26,7 @@ from roundtable.core.decide import change_outcome as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.effects import Candidate, CandidatesTried, ChangePlanned, PlanChange
 from roundtable.core.ports import Table
-from roundtable.core.reasons import ApprovalsMissing, Said
+from roundtable.core.reasons import ApprovalsMissing
 from roundtable.core.values import Decision, Digest, Expect, Gate, Prompt, Quorum, Round, Turns
 from roundtable.core.verdict import Stance
 from roundtable.meetings.meeting import Meeting, PlannedRound, RetryCount
@@ -46,6 +46,11 @@ from roundtable.meetings.write_change import (
     WriteProgress,
     ask_approval_and_write_change,
     render_prompt_hunks,
+)
+from roundtable.report.candidate_words import (
+    describe_candidate_behaviour,
+    unverified_candidate_question,
+    which_behaviour_question,
 )
 
 STAGE = "build"
@@ -119,12 +124,11 @@ async def _hold_build_meeting(table: Table) -> Decision:
         merged = MergedCandidate(candidates[0].seat, candidates[0].draft, (candidates[0].seat,))
         if settings.judge and len(candidates) > 1:
             merged = await hold_judge_rounds(table, progress, rounds, result)
-        progress.seat, warning = merged.base, trial_outcome.candidate_warning(result, merged.base)
-        progress.preface = (Said(warning),) if warning else ()
+        progress.seat, progress.preface = merged.base, trial_outcome.candidate_warnings(result, merged.base)
         needed = settings.approvals
         judged_by = merged.judged or needed > 0
         decision = trial_outcome.decide_candidate_chosen(
-            result, rounds, merged.base, table.charter.question, merged.reason, judged=judged_by
+            result, rounds, merged.base, table.charter.question, merged.reasons, judged=judged_by
         )
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decision_without_change(decision, missing)
@@ -138,24 +142,22 @@ async def _hold_build_meeting(table: Table) -> Decision:
 async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: Sequence[Candidate]) -> str:
     """Ask the person whether to take a candidate that could not be verified; only a person may accept it."""
     details = {
-        candidate.seat: trial_outcome.describe_candidate_behaviour(result, candidate.seat)
-        or trial_outcome.describe_candidate_files(candidate)
+        candidate.seat: describe_candidate_behaviour(result, candidate.seat)
+        or trial_outcome.summarize_changed_files(candidate.files)
         for candidate in doubted
     }
     details[NONE_OPTION] = "take none of them"
     return await table.gate(
-        Gate(DOUBT_GATE, trial_outcome.unverified_question(result), tuple(details), NONE_OPTION, details, writes=True)
+        Gate(DOUBT_GATE, unverified_candidate_question(result), tuple(details), NONE_OPTION, details, writes=True)
     )
 
 
 async def _ask_which_behaviour(table: Table, result: CandidatesTried, behaviours: Mapping[str, Sequence[str]]) -> str:
     """Ask the person which of several behaviours is right."""
-    details = {seat: trial_outcome.describe_candidate_behaviour(result, seat) for seat in behaviours} | {
+    details = {seat: describe_candidate_behaviour(result, seat) for seat in behaviours} | {
         NONE_OPTION: "take none of them"
     }
-    return await table.gate(
-        Gate(WHICH_GATE, trial_outcome.which_behaviour_question(result), tuple(details), NONE_OPTION, details)
-    )
+    return await table.gate(Gate(WHICH_GATE, which_behaviour_question(result), tuple(details), NONE_OPTION, details))
 
 
 MEETING = Meeting(

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.changeset import Operation
+from roundtable.core.candidate_reasons import AdditionsFailed, CandidateProblems, NobodyJudged
+from roundtable.core.changeset import CreateFile, DeleteFile, EditFile, Operation, PutSymbol, RenameFile, ReplaceFile
 from roundtable.core.decide import merge_ruling, trial_outcome
 from roundtable.core.decide.merge_ruling import JudgeDirectives, compare_swapped_order_verdicts
 from roundtable.core.effects import (
@@ -25,6 +26,7 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.ports import Table
+from roundtable.core.reasons import Reasons
 from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.replies.judge import replace_labels_in_judge_directives
 from roundtable.core.text.wording import join_names
@@ -54,12 +56,12 @@ class RefineRequest(msgspec.Struct, frozen=True):
 class SpliceOutcome(msgspec.Struct, frozen=True):
     """The result of splicing; `unfulfilled` are the directives that were not carried out.
 
-    With a `failure`, the result failed a check that the base had passed, so the base is used alone.
+    `problems` are those that the result has and the base does not; then the base is used alone.
     """
 
     draft: Digest
     synthesis: DraftsSynthesised
-    failure: str = ""
+    problems: CandidateProblems | None = None
     unfulfilled: tuple[str, ...] = ()
 
 
@@ -93,8 +95,8 @@ async def splice_candidates_with_refine_round(
         return SpliceOutcome(draft, synthesis, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, trial.rounds, trial.seats, trial.over)
     again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
-    if broke := merge_ruling.describe_merge_regression(again, base):
-        return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), broke, directives.all)
+    if problems := merge_ruling.find_merge_regression(again, base):
+        return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), problems, directives.all)
     return SpliceOutcome(again.draft, synthesis, unfulfilled=undone)
 
 
@@ -124,7 +126,7 @@ class MergedCandidate(msgspec.Struct, frozen=True):
     base: str
     draft: Digest
     authors: tuple[str, ...]
-    reason: str = ""
+    reasons: Reasons = ()
     judged: bool = False
 
 
@@ -139,7 +141,7 @@ async def hold_judge_rounds(
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = candidates[0], progress.rounds_held + 1
     progress.rounds_held += 2
-    alone = MergedCandidate(first.seat, first.draft, (first.seat,), merge_ruling.describe_missing_judges(first.seat))
+    alone = MergedCandidate(first.seat, first.draft, (first.seat,), (NobodyJudged(first.seat),))
     if not judges:
         return alone
     rulings: list[dict[str, Directives]] = []
@@ -148,7 +150,7 @@ async def hold_judge_rounds(
         if not await table.may_open(name):
             return alone
         texts = tuple(
-            f"{label}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(by_seat[seat], rounds))}"
+            f"{label}:\n{render_unsigned_candidate(candidate_file_operations(by_seat[seat], rounds))}"
             for label, seat in candidate_names.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
@@ -167,7 +169,7 @@ async def hold_judge_rounds(
         base,
         draft,
         (base,),
-        merge_ruling.describe_judge_verdicts(rulings, verdicts, base, wanted.once),
+        (merge_ruling.judge_verdicts_reason(rulings, verdicts, base, wanted.once),),
         bool(verdicts.tally()),
     )
     return await _merge_parts(table, progress, rounds, result, unmerged, wanted) if wanted.all else unmerged
@@ -183,12 +185,12 @@ async def _merge_parts(
 ) -> MergedCandidate:
     """The base with the parts that the judges want; the base alone if that fails."""
     candidates = {candidate.seat: candidate for candidate in trial_outcome.equally_good_candidates(result)}
-    base, reason = alone.base, alone.reason
+    base = alone.base
 
     async def refine(synthesis: DraftsSynthesised) -> Prompt:
         others = _seats_in_unspliced_directives(synthesis, [seat for seat in candidates if seat != base])
         texts = tuple(
-            f"{other}:\n{merge_ruling.render_unsigned_candidate(candidate_file_operations(candidates[other], rounds))}"
+            f"{other}:\n{render_unsigned_candidate(candidate_file_operations(candidates[other], rounds))}"
             for other in others
         )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
@@ -200,15 +202,14 @@ async def _merge_parts(
     splice = await splice_candidates_with_refine_round(
         table, progress.stage, candidates[base], drafts, directives, refining, build_trial_effect(rounds)
     )
-    if splice.failure:
-        used_alone = f"{reason} The additions that the judges wanted did not pass, so {base}'s candidate is used alone."
-        return msgspec.structs.replace(alone, draft=splice.draft, reason=used_alone)
+    if splice.problems:
+        reasons = (*alone.reasons, AdditionsFailed(base, splice.problems))
+        return msgspec.structs.replace(alone, draft=splice.draft, reasons=reasons)
     if splice.draft == alone.draft:
         return alone
-    authors = tuple(dict.fromkeys((base, *(part.seat for part in splice.synthesis.took))))
-    return MergedCandidate(
-        base, splice.draft, authors, f"{reason} {merge_ruling.describe_synthesis(splice.synthesis, base)}", alone.judged
-    )
+    authors = tuple(dict.fromkeys((base, *(took.seat for took in splice.synthesis.took))))
+    reasons = (*alone.reasons, merge_ruling.merged_parts_reason(splice.synthesis, base))
+    return MergedCandidate(base, splice.draft, authors, reasons, alone.judged)
 
 
 def blind_candidate_names(candidates: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
@@ -240,3 +241,23 @@ def _render_unspliced_directives(synthesis: DraftsSynthesised) -> str:
         f"- {unmerged.directive}{f' (only in {join_names(unmerged.files)})' if unmerged.files else ''}"
         for unmerged in synthesis.left
     )
+
+
+def render_unsigned_candidate(operations: Sequence[Operation]) -> str:
+    """A candidate for judges: the files that it writes, without its author's explanation."""
+    return "\n".join(map(_render_operation, operations))
+
+
+def _render_operation(operation: Operation) -> str:
+    match operation:
+        case CreateFile() | ReplaceFile():
+            return f"{operation.path}, whole:\n{operation.text}"
+        case PutSymbol():
+            return f"{operation.path}, {operation.symbol}:\n{operation.text}"
+        case EditFile():
+            blocks = "\n".join(f"instead of:\n{block.search}\nthis:\n{block.replace}" for block in operation.blocks)
+            return f"{operation.path}:\n{blocks}"
+        case DeleteFile():
+            return f"{operation.path} is deleted."
+        case RenameFile():
+            return f"{operation.path} becomes {operation.to}."

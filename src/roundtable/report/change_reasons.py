@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from roundtable.core import reasons as why
+from roundtable.core.candidate_reasons import FailedCheck
 from roundtable.core.effects import ChangePlanned, ChangeRehearsed
 from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
 from roundtable.core.values import Decision
+from roundtable.report.check_words import check_finding_sentence, failed_check_sentence, refused_file_sentence
 
 NO_CHECKS_TO_RUN = "There are no checks here to run."
 _SHOW_AGAIN = "`roundtable apply` with this session shows it again."
@@ -26,7 +28,7 @@ def rehearsal_reason_sentence(reason: why.RehearsalReason) -> str:
         case why.ChangeEmpty():
             return "The draft changes nothing."
         case why.FilesRefused():
-            refused = " ".join(map(_refused_file_sentence, reason.refused))
+            refused = " ".join(map(refused_file_sentence, reason.refused))
             remedy = _REMEDIES[reason.remedy].format(session=reason.session) if reason.remedy else ""
             return f"{refused} {remedy}".strip()
         case why.HunksLost():
@@ -38,7 +40,8 @@ def rehearsal_reason_sentence(reason: why.RehearsalReason) -> str:
             broken = "a check" if len(reason.checks) == 1 else "checks"
             return f"The change breaks {broken} that passed before. {_failed_checks_text(reason.checks)}"
         case why.NewTestsFailed():
-            return f"The tests that the change adds fail. {reason.output}".strip()
+            finding = check_finding_sentence(reason.finding) if reason.finding else ""
+            return " ".join(filter(None, ("The tests that the change adds fail.", finding, reason.output)))
         case _:
             return _retry_reason_sentence(reason)
 
@@ -104,7 +107,7 @@ def write_reason_sentence(reason: why.WriteReason) -> str:
             return _written_sentence(reason)
         case why.NoChecksRun():
             return NO_CHECKS_TO_RUN
-        case why.WriteRemark() | why.CheckRemark():
+        case why.WriteRemark():
             return end_sentence(reason.text)
         case why.HunksEdited():
             left = f"left out {_join_lines(reason.rejected)}" if reason.rejected else ""
@@ -132,20 +135,8 @@ def _written_sentence(reason: why.ChangeWritten) -> str:
     return f"Written{commit}{checked}: {_join_lines(reason.files)}. {undo}"
 
 
-def failed_check_sentence(check: why.FailedCheck) -> str:
-    """How a check failed, with the line of its output that says why."""
-    label = f"{join_text_lines(check.name)}{' (with the original tests)' if check.original_tests else ''}"
-    result = "was stopped" if check.code is None else f"failed with exit code {check.code}"
-    return end_sentence(f"The check {label} {result}{f': {check.message}' if check.message else ''}")
-
-
-def _failed_checks_text(checks: Iterable[why.FailedCheck]) -> str:
+def _failed_checks_text(checks: Iterable[FailedCheck]) -> str:
     return " ".join(map(failed_check_sentence, checks))
-
-
-def _refused_file_sentence(refused: why.RefusedFile) -> str:
-    path = f"{join_text_lines(refused.path)}: " if refused.path else ""
-    return f"{path}{end_sentence(join_text_lines(refused.message))}"
 
 
 def _join_lines(texts: Iterable[str]) -> str:

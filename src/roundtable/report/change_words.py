@@ -25,7 +25,7 @@ from roundtable.core.changeset import (
 )
 from roundtable.core.decide.trial_outcome import (
     is_candidate_unverified,
-    unverified_candidate_warning,
+    unverified_candidate_reason,
 )
 from roundtable.core.effects import (
     Candidate,
@@ -43,6 +43,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest
+from roundtable.report.candidate_words import candidate_reason_sentence
 
 CANDIDATE_COLUMNS = ("Candidate", "Checks", "Tests", "Equal to", "Result")
 CHECK_COLUMNS = ("Check", "Before", "After")
@@ -59,7 +60,8 @@ def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
     matches = [candidate for candidate in result.candidates if candidate.draft == draft] or [
         candidate for candidate in result.candidates if candidate.seat == author
     ]
-    return unverified_candidate_warning(matches[0]) if matches else ""
+    doubt = unverified_candidate_reason(matches[0]) if matches else None
+    return candidate_reason_sentence(doubt) if doubt else ""
 
 
 def describe_gate_answer_text(answer: GateAnswered) -> str:

@@ -24,7 +24,7 @@ from roundtable.report.document import (
     ReportBlock,
 )
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
 from roundtable.report.recount import (
     RULE_RECOUNT_COLUMNS,
     SEAT_RECOUNT_COLUMNS,
@@ -387,7 +387,7 @@ def _change_html(session: Session) -> Iterator[str]:
     if candidates := newest_tried_candidates(session):
         yield "<h2>Candidates</h2>"
         yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(candidates))
-        yield f'<p class="soft">{_escape_html_line(candidates.how)}</p>'
+        yield f'<p class="soft">{_escape_html_line(reasons_text(candidates.how))}</p>'
     carried = newest_change(session)
     if carried is None:
         return

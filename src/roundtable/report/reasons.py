@@ -11,6 +11,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.reasons import LeadReason, Reason
 from roundtable.core.text.wording import end_sentence, join_names, pluralize
 from roundtable.core.values import Decision, Substitution
+from roundtable.report.candidate_words import candidate_reason_sentence
 from roundtable.report.change_reasons import rehearsal_reason_sentence, write_reason_sentence
 from roundtable.report.costs import format_money
 from roundtable.report.stage_notices import notice_reason_sentence
@@ -75,6 +76,7 @@ def _outcome_sentence(
     | why.HandoverReason
     | why.RehearsalReason
     | why.WriteReason
+    | why.CandidateReason
     | why.CourseReason,
 ) -> str:
     if isinstance(reason, why.RecountReason):
@@ -89,6 +91,8 @@ def _outcome_sentence(
         return rehearsal_reason_sentence(reason)
     if isinstance(reason, why.WriteReason):
         return write_reason_sentence(reason)
+    if isinstance(reason, why.CandidateReason):
+        return candidate_reason_sentence(reason)
     return _course_sentence(reason)
 
 

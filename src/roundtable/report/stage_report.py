@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from roundtable.core.decide.findings import pool_findings, weigh_findings_by_proof
-from roundtable.core.decide.program_run import describe_run_method
 from roundtable.core.decide.ruling import rule_by_judge as ruling_of
-from roundtable.core.decide.stage_files import describe_stage_ruling
 from roundtable.core.effects import (
     CandidatesTried,
     ChangeApplied,
@@ -56,8 +54,14 @@ from roundtable.report.document import (
     ReportBlock,
 )
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.stage_words import STAGE_ENDING_WORDS, describe_file_contributions, describe_stage_end
+from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.run_words import describe_run_method
+from roundtable.report.stage_words import (
+    STAGE_ENDING_WORDS,
+    describe_file_contributions,
+    describe_stage_end,
+    describe_stage_ruling,
+)
 
 _OUTPUT_LENGTH = 4_000
 """Largest number of characters shown of the output of a program, from its end."""
@@ -161,7 +165,7 @@ def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
         yield Heading(3, "Candidates")
         yield DataTable(CANDIDATE_COLUMNS, tuple(candidate_table_rows(results[-1])))
         if results[-1].how:
-            yield Paragraph(results[-1].how, soft=True)
+            yield Paragraph(reasons_text(results[-1].how), soft=True)
 
 
 def _run_blocks(session: Session, name: str) -> Iterator[ReportBlock]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roundtable.core.decide.program_run import RUN_STOPPED_BY_PERSON, describe_run_method
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
+from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.stage_history import StageFileChange
 from roundtable.core.stages import Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import end_sentence, join_names, pluralize
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.verdict import Directives
 from roundtable.report.reasons import reason_sentence
+from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, describe_run_method
 
 STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "agreed": "was agreed on",
@@ -103,3 +105,23 @@ def _describe_run(run: ProjectRan) -> Iterator[str]:
         yield f"{sanitize_line(step.name)} {'passed' if step.passed else 'failed'} ({step.seconds:.1f} s)."
     if run.stopped:
         yield RUN_STOPPED_BY_PERSON
+
+
+def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> str:
+    """The ruling of a judge on the files of a stage, without labels and names of seats."""
+    names = {label: "the base" if label == directives.base else "another candidate" for label in candidates}
+    additions = [
+        replace_labels_in_judge_directive(directive, names)
+        for directive in (*directives.incorporate, *directives.must_fix)
+    ]
+    if not additions:
+        return "The judge took one candidate as it is."
+    items = (f"- {addition}" for addition in additions)
+    return "\n".join(("The judge chose one candidate as the base and also asked for:", *items))
+
+
+def stage_files_question(title: str, verdict: str, options: Sequence[str]) -> str:
+    """The question whose files to take; `verdict` is what the judge said, with the options that remain."""
+    remaining = f": {'; '.join(map(join_text_lines, options))}" if options else ""
+    ruled = end_sentence(f"{verdict}{remaining}")
+    return f"{title}: there is no agreement on whose files to take. {ruled} Whose files do you choose?"

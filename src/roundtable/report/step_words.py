@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.decide.trial_outcome import candidate_failure_reasons, check_label
+from roundtable.core.decide.trial_outcome import candidate_problems
 from roundtable.core.effects import (
     ApplyChange,
     Candidate,
@@ -49,7 +49,7 @@ from roundtable.core.effects import (
     UnmergedDirective,
 )
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import end_sentence
+from roundtable.report.candidate_words import candidate_problem_sentences
 from roundtable.report.change_reasons import NO_CHECKS_TO_RUN
 from roundtable.report.change_words import (
     CANDIDATE_COLUMNS,
@@ -62,6 +62,8 @@ from roundtable.report.change_words import (
     describe_change_refusal,
     taken_part_rows,
 )
+from roundtable.report.check_words import format_check_label
+from roundtable.report.reasons import reasons_text
 from roundtable.report.stage_words import describe_stage_step
 
 _LONGEST = 160
@@ -107,7 +109,7 @@ def render_step_result_lines(result: EffectResult) -> list[str]:
     match result:
         case CandidatesTried():
             where = f" (in {sanitize_line(result.sandbox)})" if result.sandbox else ""
-            reason = [end_sentence(sanitize_line(result.how))] if result.how else []
+            reason = [sanitize_line(reasons_text(result.how))] if result.how else []
             table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(result))
             return [f"The candidates, best first{where}:", *table, *_first_problems(result.candidates), *reason]
         case MergeTried():
@@ -171,7 +173,7 @@ def _workshop_sentences(
         case CandidatesTried():
             yield from map(_describe_candidate, result.candidates)
             if result.how:
-                yield end_sentence(sanitize_line(result.how))
+                yield sanitize_line(reasons_text(result.how))
         case MergeTried():
             yield _describe_candidate(result.candidate)
         case DraftsSynthesised():
@@ -215,7 +217,7 @@ def _describe_refusal(refusal: Refusal) -> str:
 def _first_problems(candidates: Sequence[Candidate]) -> Iterator[str]:
     """The first problem of each candidate that did not pass."""
     for candidate in candidates:
-        if problem := next(candidate_failure_reasons(candidate), ""):
+        if problem := next(candidate_problem_sentences(candidate_problems(candidate)), ""):
             yield f"  {sanitize_line(candidate.seat)}: {sanitize_line(problem, _LONGEST)}"
 
 
@@ -243,7 +245,7 @@ def _describe_candidate(candidate: Candidate) -> str:
                 *map(_describe_refusal, candidate.refused),
             ]
         )
-    failed = [check_label(outcome) for outcome in candidate.checks if not outcome.passed]
+    failed = [format_check_label(outcome) for outcome in candidate.checks if not outcome.passed]
     verdict = (
         f"failed {_join_names(failed)}" if failed else "passed every check" if candidate.draft else "wrote nothing"
     )
@@ -263,4 +265,4 @@ def _describe_proof(proof: Proof) -> str:
 
 def _describe_check(outcome: CheckOutcome) -> str:
     result = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-    return f"Check {sanitize_line(check_label(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."
+    return f"Check {sanitize_line(format_check_label(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."

@@ -13,7 +13,7 @@ from roundtable.core.values import Decision
 from roundtable.report import change_words, phrases
 from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
 
 _LONGEST_TITLE = 100
 
@@ -230,7 +230,7 @@ def _change_parts(session: Session) -> Iterator[str]:
     if candidates := newest_tried_candidates(session):
         yield "## Candidates"
         yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(candidates))
-        yield escape_markdown_line(candidates.how)
+        yield escape_markdown_line(reasons_text(candidates.how))
     carried = newest_change(session)
     if carried is None:
         return

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.core.candidate_reasons import UncommittedTestsSkipped
 from roundtable.core.change_history import decode_hunk_choice, newest_change_plan, trace_draft_authors
 from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import (
@@ -29,7 +30,7 @@ from roundtable.core.ports import Sandbox, Store
 from roundtable.core.session import Session
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.wording import join_names, pluralize
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, compute_digest
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
@@ -145,7 +146,7 @@ class ChangeApplier:
             destroys=destructive,
             phrase=_confirmation_phrase(files) if destructive else "",
             leans=await self._find_needed_uncommitted_files(other_files, examples, files, run.checks, sandbox, tell),
-            unrun=(*run.unrun, *_describe_skipped_tests(other_files)),
+            unrun=(*run.unrun, *_uncommitted_tests_reason(other_files)),
         )
 
     async def _run_checks(
@@ -167,9 +168,9 @@ class ChangeApplier:
             *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),
         )
         before = trials.checks.get(BASELINE, ())
-        notes = self._trial.sanitize_notes(trials.explain_uninformative_checks((_DRAFT,)))
+        unrun = self._trial.sanitize_reasons(trials.list_unrun_reasons((_DRAFT,)))
         return ChangeRehearsed(
-            "", self._trial.sanitize_outcomes(checks), self._trial.sanitize_outcomes(before), unrun=notes
+            "", self._trial.sanitize_outcomes(checks), self._trial.sanitize_outcomes(before), unrun=unrun
         )
 
     async def _find_needed_uncommitted_files(
@@ -324,12 +325,10 @@ def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Se
         return repository.find_refusals(current, planned, place)
 
 
-def _describe_skipped_tests(other_files: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence that names uncommitted tests, which did not run on the files of the commit."""
-    tests = join_names([name for name in other_files if is_test_file_name(name)])
-    return (
-        (f"These tests are not committed, so they did not run on the files of the commit: {tests}.",) if tests else ()
-    )
+def _uncommitted_tests_reason(other_files: Sequence[str]) -> tuple[UncommittedTestsSkipped, ...]:
+    """Return the uncommitted tests, which did not run on the files of the commit."""
+    tests = tuple(filter(is_test_file_name, other_files))
+    return (UncommittedTestsSkipped(tests),) if tests else ()
 
 
 def _nothing_chosen() -> Refusal:

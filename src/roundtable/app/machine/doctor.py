@@ -27,6 +27,7 @@ from roundtable.app.parts import Parts
 from roundtable.app.settings.config import is_workspace_trusted
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
+from roundtable.report.reasons import reason_sentence
 from roundtable.store.record_file import RecordFile
 from roundtable.workshop.trial.repository_checks import find_repository_check_commands
 
@@ -125,9 +126,10 @@ async def run_doctor(
             seating, around = await asyncio.gather(run_doctor_seat_check(parts, on_check), looking)
             state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
-                unrun = (
-                    await asyncio.to_thread(find_repository_check_commands, parts.settings.config.checks, workspace)
-                ).unrun_reasons
+                checks = await asyncio.to_thread(
+                    find_repository_check_commands, parts.settings.config.checks, workspace
+                )
+                unrun = tuple(map(reason_sentence, checks.unrun_reasons))
     except ConfigError as error:
         config = msgspec.structs.replace(config, ok=False, note=f"{error.message} {error.help}".strip())
     except RecordError as error:

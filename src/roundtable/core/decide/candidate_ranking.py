@@ -18,26 +18,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from roundtable.core.text.wording import join_names, pluralize
+from roundtable.core.candidate_reasons import (
+    BestCandidates,
+    CallOutcome,
+    CandidatesBrokeChecks,
+    CandidatesCompared,
+    CandidatesNotCompared,
+    NoCandidateRun,
+    RankingReason,
+    TestsCounted,
+)
 from roundtable.core.values import Value
 
-ERROR_SIGN = "!"
-"""How an output begins that is no value but the kind of error that came instead."""
-_OPAQUE = "= <"
-"""How an output begins that shows nothing but of what class something is."""
+_OPAQUE_VALUE = "<"
+"""The first character of a value that shows only its class."""
 
 
 class CandidateRun(Value, frozen=True):
-    """The results of one candidate: passed checks and tests, and its output for each telling input."""
+    """The results of one candidate: passed checks and tests, and its outcome for each distinguishing input."""
 
     candidate: str
     checks: dict[str, bool] = {}
     tests: dict[str, bool] = {}
-    outputs: dict[str, str] = {}
+    outputs: dict[str, CallOutcome] = {}
 
 
 class CandidateRanking(Value, frozen=True):
-    """The clusters of candidates with equal behaviour, best first, and a sentence on the evidence.
+    """The clusters of candidates with equal behaviour, best first, and what the order is based on.
 
     `best` are the candidates that the results leave equal: the first cluster, and any that is as good. `compared` is
     false if nothing was run. `ways` are the clusters, split by uncorroborated tests; `telling` are the tests that can
@@ -46,7 +53,7 @@ class CandidateRanking(Value, frozen=True):
 
     clusters: tuple[tuple[str, ...], ...] = ()
     best: tuple[str, ...] = ()
-    how: str = ""
+    how: tuple[RankingReason, ...] = ()
     compared: bool = False
     ways: tuple[tuple[str, ...], ...] = ()
     telling: tuple[str, ...] = ()
@@ -54,7 +61,7 @@ class CandidateRanking(Value, frozen=True):
     @property
     def order(self) -> tuple[str, ...]:
         """All candidates, best first; equal ones in the given order."""
-        return tuple(it for cluster in self.clusters for it in cluster)
+        return tuple(candidate for cluster in self.clusters for candidate in cluster)
 
     @property
     def alone(self) -> str:
@@ -63,168 +70,159 @@ class CandidateRanking(Value, frozen=True):
 
 
 def rank_candidates(
-    ran: Sequence[CandidateRun],
+    runs: Sequence[CandidateRun],
     before: Mapping[str, bool] | None = None,
     authors: Mapping[str, str] | None = None,
-    sound: Collection[str] | None = None,
+    eligible: Collection[str] | None = None,
 ) -> CandidateRanking:
     """Rank candidates. `before` are the checks without any change, `authors` maps tests to their authors' candidates.
 
-    A test whose author has no candidate counts for every candidate. `sound` are those that may be chosen, if not all
+    A test whose author has no candidate counts for every candidate. `eligible` are those that may be chosen, if not all
     may; the others still count as evidence and come last.
     """
-    if not ran:
-        return CandidateRanking(how="No candidate could be run.")
-    evidence, words = _evidence(ran, authors or {}), _words_for_oneself(ran, authors or {})
-    supports = _supports(ran, evidence)
-    standing = {it.candidate: _standing(it, before or {}) for it in ran}
-    company = {
-        it: Counter(said for one in ran if standing[one.candidate] == it for said in one.outputs.items())
-        for it in set(standing.values())
+    if not runs:
+        return CandidateRanking(how=(NoCandidateRun(),))
+    evidence, own_evidence = _evidence(runs, authors or {}), _uncorroborated_tests(runs, authors or {})
+    support = _support_by_candidate(runs, evidence)
+    check_ranks = {run.candidate: _check_rank(run, before or {}) for run in runs}
+    shared_outputs = {
+        rank: Counter(output for run in runs if check_ranks[run.candidate] == rank for output in run.outputs.items())
+        for rank in set(check_ranks.values())
     }
-    chosen = {it.candidate for it in ran} if not sound else set(sound)
+    choosable = {run.candidate for run in runs} if not eligible else set(eligible)
     ranked: list[tuple[tuple[float, ...], tuple[str, ...]]] = []
-    for cluster in _alike(ran, evidence):
-        one, stands = cluster[0], standing[cluster[0].candidate]
-        support = sum(supports[it.candidate] for it in cluster)
-        names = tuple(it.candidate for it in cluster)
-        rank = (not chosen.isdisjoint(names), *stands, round(support, 9), _company(one, company[stands]))
-        ranked.append((rank, names))
-    ranked.sort(key=lambda it: it[0], reverse=True)
-    best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in chosen)
-    kept = sum(it[0] == 0 for it in standing.values())
+    for cluster in _group_alike(runs, evidence):
+        check_rank = check_ranks[cluster[0].candidate]
+        weight = round(sum(support[run.candidate] for run in cluster), 9)
+        names = tuple(run.candidate for run in cluster)
+        shared = _count_shared_outputs(cluster[0], shared_outputs[check_rank])
+        ranked.append(((not choosable.isdisjoint(names), *check_rank, weight, shared), names))
+    ranked.sort(key=lambda ranked_cluster: ranked_cluster[0], reverse=True)
+    best = tuple(name for rank, names in ranked if rank == ranked[0][0] for name in names if name in choosable)
     clusters = tuple(names for _, names in ranked)
-    ways = tuple(way for names in clusters for way in _ways(names, words, chosen))
-    heard = [tests for author, tests in words.items() if (author,) in ways]
-    telling = tuple(test for tests in (*evidence.values(), *heard) for test in tests)
-    compared = bool(evidence) or len(ways) > 1 or any(it.checks or it.outputs for it in ran)
-    how = _how(ran, kept, evidence, telling, ways, best) if compared else _uncompared(ran)
-    return CandidateRanking(clusters, best, how, compared, ways, telling)
+    ways = tuple(way for names in clusters for way in _split_cluster(names, own_evidence, choosable))
+    separating = [tests for author, tests in own_evidence.items() if (author,) in ways]
+    telling = tuple(test for tests in (*evidence.values(), *separating) for test in tests)
+    compared = bool(evidence) or len(ways) > 1 or any(run.checks or run.outputs for run in runs)
+    broken = sum(rank[0] != 0 for rank in check_ranks.values())
+    how = _comparison_reasons(runs, broken, evidence, telling, ways, best) if compared else _not_compared_reason(runs)
+    return CandidateRanking(clusters, best, tuple(how), compared, ways, telling)
 
 
-def _standing(one: CandidateRun, before: Mapping[str, bool]) -> tuple[int, int]:
+def _check_rank(run: CandidateRun, before: Mapping[str, bool]) -> tuple[int, int]:
     """Return a candidate's rank by the repository's checks, higher is better: regressions first, then failures."""
-    failed = [name for name, passed in one.checks.items() if not passed]
+    failed = [name for name, passed in run.checks.items() if not passed]
     return -sum(before.get(name, True) for name in failed), -len(failed)
 
 
-def _evidence(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
+def _evidence(runs: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the tests that count, by author: passed by the author's candidate and by another one."""
-    present = {it.candidate for it in ran}
-    found: dict[str, list[str]] = {}
-    for test, candidates in _passing(ran).items():
+    present = {run.candidate for run in runs}
+    tests: dict[str, list[str]] = {}
+    for test, candidates in _candidates_by_passed_test(runs).items():
         author = authors.get(test, "")
         if author not in present or (author in candidates and len(candidates) > 1):
-            found.setdefault(author, []).append(test)
-    return found
+            tests.setdefault(author, []).append(test)
+    return tests
 
 
-def _words_for_oneself(ran: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
+def _uncorroborated_tests(runs: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the uncorroborated tests by author: those that only the author's candidate passes."""
-    found: dict[str, list[str]] = {}
-    for test, candidates in _passing(ran).items():
+    tests: dict[str, list[str]] = {}
+    for test, candidates in _candidates_by_passed_test(runs).items():
         if candidates == [authors.get(test)]:
-            found.setdefault(candidates[0], []).append(test)
-    return found
+            tests.setdefault(candidates[0], []).append(test)
+    return tests
 
 
-def _passing(ran: Sequence[CandidateRun]) -> dict[str, list[str]]:
+def _candidates_by_passed_test(runs: Sequence[CandidateRun]) -> dict[str, list[str]]:
     """Return the candidates that pass each test."""
-    found: dict[str, list[str]] = {}
-    for it in ran:
-        for test, passed in it.tests.items():
+    candidates: dict[str, list[str]] = {}
+    for run in runs:
+        for test, passed in run.tests.items():
             if passed:
-                found.setdefault(test, []).append(it.candidate)
-    return found
+                candidates.setdefault(test, []).append(run.candidate)
+    return candidates
 
 
-def _alike(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> list[list[CandidateRun]]:
+def _group_alike(runs: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> list[list[CandidateRun]]:
     """Group candidates with equal results, in the given order."""
     counted = [test for tests in evidence.values() for test in tests]
-    found: dict[object, list[CandidateRun]] = {}
-    for it in ran:
-        passed = tuple(it.tests.get(test, False) for test in counted)
-        found.setdefault((frozenset(it.checks.items()), passed, frozenset(it.outputs.items())), []).append(it)
-    return list(found.values())
+    groups: dict[object, list[CandidateRun]] = {}
+    for run in runs:
+        passed = tuple(run.tests.get(test, False) for test in counted)
+        groups.setdefault((frozenset(run.checks.items()), passed, frozenset(run.outputs.items())), []).append(run)
+    return list(groups.values())
 
 
-def _ways(cluster: tuple[str, ...], words: Collection[str], chosen: Collection[str]) -> Iterator[tuple[str, ...]]:
+def _split_cluster(
+    cluster: tuple[str, ...], own_evidence: Collection[str], choosable: Collection[str]
+) -> Iterator[tuple[str, ...]]:
     """Split a cluster by uncorroborated tests: a candidate with such a test is alone.
 
     If two eligible candidates without such a test agree, the tests are probably wrong and nothing is split.
     """
-    others = tuple(it for it in cluster if it not in words)
-    if sum(it in chosen for it in others) > 1:
+    others = tuple(candidate for candidate in cluster if candidate not in own_evidence)
+    if sum(candidate in choosable for candidate in others) > 1:
         yield cluster
         return
-    yield from ((it,) for it in cluster if it in words)
+    yield from ((candidate,) for candidate in cluster if candidate in own_evidence)
     if others:
         yield others
 
 
-def _supports(ran: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def _support_by_candidate(runs: Sequence[CandidateRun], evidence: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """Return the share of other authors' tests that each candidate passes; every author has equal weight.
 
     A candidate to which no tests apply gets the average of those with equal results on all tests, or else of all
     others, so that its own tests neither raise nor lower its rank.
     """
-    heard: dict[str, float] = {}
-    for one in ran:
+    tested: dict[str, float] = {}
+    for run in runs:
         shares = [
-            sum(one.tests.get(test, False) for test in tests) / len(tests)
+            sum(run.tests.get(test, False) for test in tests) / len(tests)
             for author, tests in evidence.items()
-            if author != one.candidate
+            if author != run.candidate
         ]
         if shares:
-            heard[one.candidate] = sum(shares) / len(shares)
+            tested[run.candidate] = sum(shares) / len(shares)
     counted = [test for tests in evidence.values() for test in tests]
-    passed = {it.candidate: [it.tests.get(test, False) for test in counted] for it in ran}
-    found = dict(heard)
-    for name in passed.keys() - heard.keys():
-        even = [it for it in heard if passed[it] == passed[name]] or list(heard)
-        found[name] = sum(heard[it] for it in even) / len(even) if even else 1.0
-    return found
+    passed = {run.candidate: [run.tests.get(test, False) for test in counted] for run in runs}
+    support = dict(tested)
+    for name in passed.keys() - tested.keys():
+        equals = [other for other in tested if passed[other] == passed[name]] or list(tested)
+        support[name] = sum(tested[other] for other in equals) / len(equals) if equals else 1.0
+    return support
 
 
-def _company(one: CandidateRun, said: Mapping[tuple[str, str], int]) -> int:
+def _count_shared_outputs(run: CandidateRun, counts: Mapping[tuple[str, CallOutcome], int]) -> int:
     """Return how often a candidate's outputs equal those of its equals; an error does not count."""
-    return sum(said[it] for it in one.outputs.items() if not it[1].startswith(ERROR_SIGN))
+    return sum(counts[output] for output in run.outputs.items() if not output[1].is_error)
 
 
-def _uncompared(ran: Sequence[CandidateRun]) -> str:
-    return "" if len(ran) == 1 else f"Nothing was run that could tell the {len(ran)} candidates apart."
+def _not_compared_reason(runs: Sequence[CandidateRun]) -> tuple[CandidatesNotCompared, ...]:
+    return () if len(runs) == 1 else (CandidatesNotCompared(len(runs)),)
 
 
-def _how(
-    ran: Sequence[CandidateRun],
-    kept: int,
+def _comparison_reasons(
+    runs: Sequence[CandidateRun],
+    broken: int,
     evidence: Mapping[str, Sequence[str]],
     telling: Collection[str],
     ways: Sequence[Sequence[str]],
-    best: Sequence[str],
-) -> str:
-    """Return the sentence on what the order is based on."""
-    if len(ran) == 1:
-        return ""
-    inputs = {key for it in ran for key, value in it.outputs.items() if not value.startswith(_OPAQUE)}
-    by = (
-        f"Tried with {pluralize(len(inputs), 'input')}" if inputs else f"By the checks{' and tests' if telling else ''}"
-    )
-    behave = "behave alike" if inputs else "are even, and no inputs could be tried on them"
-    said = [f"{by}, the {len(ran)} candidates {behave if len(ways) == 1 else f'behave in {len(ways)} ways'}."]
-    if kept < len(ran):
-        said.append(f"{len(ran) - kept} of them broke a check that passed before.")
-    tests = {test for it in ran for test in it.tests}
+    best: tuple[str, ...],
+) -> Iterator[RankingReason]:
+    """Yield what the order is based on; nothing for a single candidate."""
+    if len(runs) == 1:
+        return
+    inputs = {key for run in runs for key, outcome in run.outputs.items() if _shows_behaviour(outcome)}
+    yield CandidatesCompared(len(runs), len(ways), len(inputs), by_tests=bool(telling))
+    if broken:
+        yield CandidatesBrokeChecks(broken)
     if counted := sum(map(len, evidence.values())):
-        written = pluralize(len(tests), "test")
-        said.append(f"Counted: {counted} of {written} they wrote, passed by somebody else's code too.")
-    return " ".join((*said, _between(best, ways)))
+        yield TestsCounted(counted, len({test for run in runs for test in run.tests}))
+    yield BestCandidates(best, alike=any(set(best) <= set(cluster) for cluster in ways))
 
 
-def _between(best: Sequence[str], ways: Sequence[Sequence[str]]) -> str:
-    """Return what the results decided among the best candidates."""
-    if len(best) == 1:
-        return f"{best[0]} did best."
-    if any(set(best) <= set(alike) for alike in ways):
-        return f"Running them does not tell {join_names(best)} apart."
-    return f"Nothing that was run says which of {join_names(best)} is right."
+def _shows_behaviour(outcome: CallOutcome) -> bool:
+    return not (outcome.is_value and outcome.text.startswith(_OPAQUE_VALUE))

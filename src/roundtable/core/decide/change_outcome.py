@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from roundtable.core.candidate_reasons import FailedCheck, RefusedFile
 from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import MAX_CHECK_OUTPUT, change_position
+from roundtable.core.decide.trial_outcome import change_position, failed_check, refused_file
 from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import (
@@ -17,10 +18,8 @@ from roundtable.core.reasons import (
     ChangeNotWritten,
     ChangeUnapproved,
     ChangeWritten,
-    CheckRemark,
     ChecksBroken,
     DryRunEnded,
-    FailedCheck,
     FilesRefused,
     FilesSkipped,
     HunksEdited,
@@ -29,17 +28,15 @@ from roundtable.core.reasons import (
     NoChecksRun,
     Reason,
     Reasons,
-    RefusedFile,
     SelectionWeaker,
     UncommittedFilesNeeded,
     WriteFailed,
     WriteRemark,
     distinct_reasons,
 )
-from roundtable.core.text.wording import join_text_lines
 from roundtable.core.values import Decision, NextStep, Outcome
 
-_MAX_FAILURE_LINE = 200
+_MAX_TEST_OUTPUT = 1_500
 
 
 def find_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused | ChangeEmpty | None:
@@ -65,7 +62,11 @@ def find_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[str
     broken = [check for check in rehearsed.checks if check.name in rehearsed.broken_checks]
     old = [check for check in broken if check.name in ran_before]
     problems += [ChecksBroken(_failed_checks(old))] if old else []
-    problems += [NewTestsFailed(check.output[-MAX_CHECK_OUTPUT:]) for check in broken if check.name not in ran_before]
+    problems += [
+        NewTestsFailed(check.output[-_MAX_TEST_OUTPUT:], check.finding)
+        for check in broken
+        if check.name not in ran_before
+    ]
     lost = [check for check in rehearsed.checks if not check.passed and check.name in required and check not in broken]
     problems += [ChecksBroken(_failed_checks(lost), "repair")] if lost else []
     problems += [UncommittedFilesNeeded(rehearsed.leans)] if broken and rehearsed.leans else []
@@ -91,16 +92,11 @@ def edited_hunks_reason(choice: str) -> HunksEdited | None:
 
 
 def _refused_files(refused: Iterable[Refusal]) -> tuple[RefusedFile, ...]:
-    return tuple(RefusedFile(refusal.path, refusal.sentence) for refusal in refused)
+    return tuple(map(refused_file, refused))
 
 
 def _failed_checks(checks: Iterable[CheckOutcome]) -> tuple[FailedCheck, ...]:
-    return tuple(
-        FailedCheck(
-            check.name, check.code, join_text_lines(check.failure_line)[:_MAX_FAILURE_LINE], check.original_tests
-        )
-        for check in checks
-    )
+    return tuple(map(failed_check, checks))
 
 
 def decision_without_change(decision: Decision, *reasons: Reason) -> Decision:
@@ -159,7 +155,7 @@ def decide_change_applied(
         UncommittedFilesNeeded(rehearsed.leans) if rehearsed.leans else None,
         edited,
     )
-    notices: list[Reason] = [*decision.notices, *map(CheckRemark, rehearsed.unrun)]
+    notices: list[Reason] = [*decision.notices, *rehearsed.unrun]
     notices += [FilesSkipped(applied.left)] if applied.left else []
     position = decision.position
     if edited and decision.task_only:

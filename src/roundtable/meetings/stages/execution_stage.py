@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import msgspec
 
-from roundtable.core.decide import program_run as rule
+from roundtable.core.candidate_reasons import LastFixNotRun, RunRemark, RunStopped
+from roundtable.core.decide.program_run import decide_runs_failed
 from roundtable.core.effects import ChangePlanned, PlanChange, ProjectRan, RunProject
-from roundtable.core.reasons import Reasons, Said
+from roundtable.core.reasons import Reason, Reasons
 from roundtable.core.stage_address import StageAddress, StageQuestion
 from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.files_stage import hold_files_stage
 from roundtable.meetings.try_candidates import do_step_or_end_meeting
+from roundtable.report.run_words import install_step_question, program_rerun_question, summarize_project_run
 
 RERUN_GATE = "rerun"
 """The gate id under which running a fixed program again can be answered in advance."""
@@ -62,16 +64,16 @@ async def hold_execution_stage(context: StageContext) -> StageEnd:
         lap = _lap_context(context, progress)
         result = await _run_program(lap, progress)
         if result.passed:
-            return _end(context, progress, "ran", rule.summarize_project_run(result), *result.notes)
+            return _end(context, progress, "ran", summarize_project_run(result), *map(RunRemark, result.notes))
         if result.stopped:
-            return _end(context, progress, "chosen", rule.summarize_project_run(result), rule.RUN_STOPPED_BY_PERSON)
+            return _end(context, progress, "chosen", summarize_project_run(result), RunStopped())
         if not await _fix_program(lap, progress, result):
             return _end(
                 context,
                 progress,
                 "failed",
-                rule.summarize_project_run(result),
-                rule.describe_failed_runs(result, progress.run),
+                summarize_project_run(result),
+                decide_runs_failed(result, progress.run),
             )
         progress.run += 1
 
@@ -86,7 +88,7 @@ async def _fix_program(lap: StageContext, progress: ExecutionProgress, result: P
         return False
     progress.apply_fix(fixes)
     again = await _ask_to_rerun(lap, progress, result, fixes)
-    progress.notices += () if again else (Said(rule.LAST_REPAIR_NOT_RUN),)
+    progress.notices += () if again else (LastFixNotRun(),)
     return again
 
 
@@ -106,7 +108,7 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
     if result.passed or result.stopped or not wants or wants in progress.refused:
         return result
     gate = Gate(
-        progress.gate("install"), rule.install_question(wants), tuple(INSTALL_CHOICES), NO, INSTALL_CHOICES, writes=True
+        progress.gate("install"), install_step_question(wants), tuple(INSTALL_CHOICES), NO, INSTALL_CHOICES, writes=True
     )
     if await table.gate(gate) == NO:
         progress.refused += (wants,)
@@ -119,7 +121,7 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
 
 async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: ProjectRan, fixes: StageEnd) -> bool:
     """Ask the person whether to run the fixed program; they can see the fix first."""
-    question = rule.rerun_question(result, fixes.took)
+    question = program_rerun_question(result, fixes.took)
     gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
@@ -129,7 +131,7 @@ async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: 
     return answer == YES
 
 
-def _end(context: StageContext, progress: ExecutionProgress, how: StageEnding, text: str, *notices: str) -> StageEnd:
+def _end(context: StageContext, progress: ExecutionProgress, how: StageEnding, text: str, *notices: Reason) -> StageEnd:
     return context.end(
         how=how,
         text=text,
@@ -137,6 +139,6 @@ def _end(context: StageContext, progress: ExecutionProgress, how: StageEnding, t
         judge=progress.judge,
         base=progress.base,
         took=progress.took,
-        notices=(*progress.notices, *map(Said, notices)),
+        notices=(*progress.notices, *notices),
         own_words=progress.own_words,
     )

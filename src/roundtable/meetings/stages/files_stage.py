@@ -6,28 +6,42 @@ all seats write again, knowing why; after the last round the person chooses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from roundtable.core.changeset import Operation
 from roundtable.core.decide import stage_files as rule
 from roundtable.core.decide.merge_ruling import JudgeDirectives
 from roundtable.core.decide.stage_outcome import missing_seat_reasons
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
-from roundtable.core.reasons import JudgeNotAsked, NoFilesChosen, NothingWritten, Reason, Said
+from roundtable.core.reasons import JudgeNotAsked, NoFilesChosen, NothingWritten, Reason
 from roundtable.core.replies.judge import replace_labels_in_judge_directive
 from roundtable.core.stages import Contribution, StageEnd, StageEnding
+from roundtable.core.text.wording import join_text_lines
 from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import (
     RefineRequest,
     SpliceOutcome,
     blind_candidate_names,
     candidate_file_operations,
+    render_unsigned_candidate,
     splice_candidates_with_refine_round,
 )
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge
 from roundtable.meetings.try_candidates import build_trial_effect, do_step_or_end_meeting
+from roundtable.report.candidate_words import (
+    describe_candidate_difference,
+    describe_candidate_result,
+    render_candidate_trial,
+)
+from roundtable.report.stage_words import describe_stage_ruling, stage_files_question
+
+_NO_CONSENSUS = "The judge sees no consensus yet. This is open:"
+_NOTHING_PASSED = "Nothing that was written passed what was run."
+_RANKED_FIRST = "Running them put it before the others."
 
 
 class FilesStageWork(msgspec.Struct, frozen=True):
@@ -63,7 +77,7 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
         outcome = await splice_candidates_with_refine_round(
             context.table, context.name, base, drafts, JudgeDirectives(wanted), refining, tried
         )
-    return _end_with_base(context, work, base, outcome, "agreed", rule.describe_stage_ruling(directives, tuple(names)))
+    return _end_with_base(context, work, base, outcome, "agreed", describe_stage_ruling(directives, tuple(names)))
 
 
 async def _refine_request(context: StageContext, number: int) -> RefineRequest:
@@ -88,15 +102,13 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     """
     if not work.candidates:
         return _end_without_files(
-            context,
-            work,
-            *(tuple(map(Said, rule.describe_left_out_candidates(work.result, ()))) or (NothingWritten(),)),
+            context, work, *(rule.left_out_candidate_reasons(work.result, ()) or (NothingWritten(),))
         )
     if len(work.candidates) == 1:
         how = "same" if _is_written_by_several(work.candidates[0], work.result) else "alone"
         return _end_with_base(context, work, work.candidates[0], _unspliced(work.candidates[0]), how)
     if work.verdict.move is None and (first := rule.candidate_ranked_best_alone(work.result, work.candidates)):
-        return _end_with_base(context, work, first, _unspliced(first), "run", rule.RANKED_FIRST_BY_RUNNING)
+        return _end_with_base(context, work, first, _unspliced(first), "run", _RANKED_FIRST)
     gate = _dispute_gate(context, work)
     answer = await context.table.gate(gate)
     chosen = next((candidate for candidate in work.candidates if candidate.seat == answer), None)
@@ -106,15 +118,12 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
 
 
 def _dispute_gate(context: StageContext, work: FilesStageWork) -> Gate:
-    details = {candidate.seat: rule.describe_candidate_run(candidate, work.result) for candidate in work.candidates} | {
+    details = {candidate.seat: describe_candidate_result(candidate, work.result) for candidate in work.candidates} | {
         NONE_OPTION: "take none of them and end the stage"
     }
     verdict = work.verdict
-    question = rule.stage_files_question(
-        context.stage.title,
-        tuple(filter(None, (*verdict.options_for_person, verdict.hidden_options_notice))),
-        verdict.verdict_clause,
-    )
+    options = tuple(filter(None, (*verdict.options_for_person, verdict.hidden_options_notice)))
+    question = stage_files_question(context.stage.title, verdict.verdict_clause, options)
     return Gate(context.address.question_gate(DISPUTE), question, tuple(details), NONE_OPTION, details, kind=DISPUTE)
 
 
@@ -143,7 +152,7 @@ def _end_with_base(
     origins = _file_origins(base, outcome.synthesis)
     return context.end(
         how=how,
-        text=rule.describe_stage_files(origins, ruling),
+        text=_describe_stage_files(origins, ruling),
         draft=outcome.draft,
         judge=work.verdict.judge,
         base=base.seat,
@@ -151,9 +160,9 @@ def _end_with_base(
         notices=(
             *missing_seat_reasons(work.rounds),
             *work.verdict.notices,
-            *map(Said, rule.describe_left_out_candidates(work.result, work.candidates)),
-            *map(Said, rule.describe_candidate_doubts(base)),
-            *map(Said, rule.describe_unfulfilled_directives(base.seat, outcome.unfulfilled, outcome.failure)),
+            *rule.left_out_candidate_reasons(work.result, work.candidates),
+            *rule.chosen_candidate_reasons(base),
+            *rule.unfulfilled_directive_reasons(base.seat, outcome.unfulfilled, outcome.problems),
         ),
         own_words=work.verdict.judged_own_words,
     )
@@ -204,7 +213,7 @@ async def _ask_round(context: StageContext, name: str, number: int, verdict: Jud
         prompt = context.prompt(template, shown=listing)
     else:
         prompt = context.prompt("rewrite", {"open": verdict.option_list})
-        ruled = rule.JUDGE_SEES_NO_CONSENSUS if verdict.options else rule.NO_STAGE_FILES_PASSED
+        ruled = _NO_CONSENSUS if verdict.options else _NOTHING_PASSED
         prompt = msgspec.structs.replace(prompt, values={**prompt.values, "ruled": ruled})
         if blind:
             visibility = "previous_rounds" if verdict.options else "own"
@@ -227,7 +236,7 @@ async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: Can
     """Let the judge read the candidates, unsigned and shuffled."""
     candidates, labels = rule.eligible_stage_candidates(result), context.table.labels
     texts = [
-        rule.render_candidate_for_judge(candidate, result, candidate_file_operations(candidate, rounds), labels)
+        _render_candidate_for_judge(candidate, result, candidate_file_operations(candidate, rounds), labels)
         for candidate in candidates
     ]
     prompt = context.prompt("judge-files")
@@ -250,3 +259,20 @@ def _file_origins(base: Candidate, synthesis: DraftsSynthesised) -> tuple[Contri
 def _is_written_by_several(candidate: Candidate, tried: CandidatesTried) -> bool:
     """Whether other seats wrote an identical candidate."""
     return sum(other.draft == candidate.draft for other in tried.candidates) > 1
+
+
+def _describe_stage_files(parts: Sequence[Contribution], ruling: str) -> str:
+    """The result of the stage for later stages: the files and how they were chosen."""
+    paths = sorted({join_text_lines(part.path) for part in parts})
+    return "\n".join(filter(None, (f"Files written: {', '.join(paths)}.", ruling)))
+
+
+def _render_candidate_for_judge(
+    candidate: Candidate, tried: CandidatesTried, operations: Sequence[Operation], labels: Mapping[str, str]
+) -> str:
+    """A candidate under its blind label, with the results of running it."""
+    results = (render_candidate_trial(candidate), describe_candidate_difference(tried, candidate.seat))
+    shown = "\n".join(filter(None, results))
+    for seat, label in labels.items():
+        shown = re.sub(rf"(?<![\w-]){re.escape(seat)}: ", f"candidate-{label}: ", shown)
+    return f"candidate-{labels[candidate.seat]}:\nRunning it: {shown}\n{render_unsigned_candidate(operations)}"

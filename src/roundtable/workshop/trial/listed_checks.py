@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec.structs import asdict
 
 from roundtable.core.effects import CheckOutcome, ChecksRun
 from roundtable.core.ports import Sandbox
@@ -14,6 +16,8 @@ from roundtable.core.sandbox import Bounds, Job
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandbox_job
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 class ListedChecks:
@@ -54,4 +58,19 @@ class ListedChecks:
 
 def sanitize_check_outcome(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
     """Return the outcome with its output freed from terminal control characters and secrets."""
-    return msgspec.structs.replace(outcome, output=redactor.redact(sanitize_text(outcome.output)).strip("\n"))
+    return msgspec.structs.replace(
+        outcome,
+        output=redactor.redact(sanitize_text(outcome.output)).strip("\n"),
+        finding=sanitize_reason(outcome.finding, redactor) if outcome.finding else None,
+    )
+
+
+def sanitize_reason(reason: R, redactor: Redactor) -> R:
+    """Return a reason with its texts freed from terminal control characters and secrets."""
+
+    def sanitize(value: Any) -> Any:
+        if isinstance(value, str):
+            return redactor.redact(sanitize_text(value))
+        return tuple(map(sanitize, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else value
+
+    return msgspec.structs.replace(reason, **{name: sanitize(field) for name, field in asdict(reason).items()})

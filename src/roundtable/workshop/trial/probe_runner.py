@@ -27,6 +27,8 @@ from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, NoReturn, cast
 
+VALUE_SIGN, ERROR_SIGN = "= ", "! "
+"""How an observation of a value or an error begins."""
 PROBE_DONE, PROBE_TIMED_OUT, PROBE_DIED = "done", "! late", "! died"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _MAX_DEATHS = 3
@@ -167,19 +169,20 @@ def _compile_setup(setup: str) -> CompiledProbe:
 def _run_code(probe: CompiledProbe, space: dict[str, object], limits: ProbeLimits) -> str:
     """Return what running this showed: a value as text, its end, or the type of its error."""
     if probe is None:
-        return "! SyntaxError"
+        return f"{ERROR_SIGN}SyntaxError"
     code, valued = probe
     try:
         signal.setitimer(signal.ITIMER_PROF, limits.seconds, limits.seconds)
         try:
             value = eval(code, space)
-            observation = f"= {_ADDRESS.sub('', _stable_repr(value))[: limits.longest]}" if valued else PROBE_DONE
+            text = _ADDRESS.sub("", _stable_repr(value))[: limits.longest] if valued else ""
+            observation = f"{VALUE_SIGN}{text}" if valued else PROBE_DONE
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except _ProbeTimeout:
         return PROBE_TIMED_OUT
     except BaseException as error:
-        return f"! {type(error).__name__}"
+        return f"{ERROR_SIGN}{type(error).__name__}"
     return observation
 
 

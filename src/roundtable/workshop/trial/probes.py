@@ -12,6 +12,7 @@ from types import ModuleType
 
 import msgspec
 
+from roundtable.core.candidate_reasons import CallOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.workshop.sandbox import run_sandbox_job
@@ -76,6 +77,21 @@ async def run_trial_probes(
         )
     rows = [[answer.words[index] for index in row] for row in answer.rows]
     return ProbeObservations(rows, answer.processor)
+
+
+def parse_call_outcome(text: str) -> CallOutcome:
+    """Return the outcome of a call as the probe runner wrote it."""
+    match text:
+        case probe_runner.PROBE_TIMED_OUT:
+            return CallOutcome("timeout")
+        case probe_runner.PROBE_DIED:
+            return CallOutcome("crash")
+        case _ if text.startswith(probe_runner.VALUE_SIGN):
+            return CallOutcome("value", text.removeprefix(probe_runner.VALUE_SIGN))
+        case _ if text.startswith(probe_runner.ERROR_SIGN):
+            return CallOutcome("error", text.removeprefix(probe_runner.ERROR_SIGN))
+        case _:
+            return CallOutcome("nothing")
 
 
 def read_probe_module_source(module: ModuleType) -> str:

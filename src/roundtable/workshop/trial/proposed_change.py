@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.core.candidate_reasons import CheckFinding
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
 from roundtable.core.decide.trial_outcome import EVIDENCE_CHECKS
 from roundtable.core.effects import CheckKind, CheckOutcome
@@ -72,9 +73,9 @@ class ProposedChange(msgspec.Struct, frozen=True):
         """Whether all of it can be written, and every check passed."""
         return self.is_writable and all(check.passed for check in self.checks)
 
-    def with_failed_check(self, kind: CheckKind, reason: str) -> ProposedChange:
-        """Return the change with a failed built-in check. People are shown the first line of the reason."""
-        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome.built_in(kind, reason)))
+    def with_failed_check(self, kind: CheckKind, finding: CheckFinding) -> ProposedChange:
+        """Return the change with a failed built-in check."""
+        return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome.built_in(kind, finding)))
 
 
 def revert_unrelated_candidate_edits(

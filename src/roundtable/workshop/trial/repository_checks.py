@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from roundtable.core.candidate_reasons import PytestMissing, TestProgramMissing, UnrunReason
 from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.workshop.repo.scratch_trees import list_working_tree_files
 from roundtable.workshop.trial.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
@@ -26,14 +27,13 @@ _DECLARES_DEPENDENCIES = {
     "go.mod": re.compile(rb"^require\b", re.MULTILINE),
 }
 _MAX_BYTES_READ = 1_000_000
-_HOW_TO_LIST = "list how they are run under [checks]"
 
 
 class RepositoryChecks(msgspec.Struct, frozen=True):
-    """The check commands by name, and a sentence for each check that cannot be run here."""
+    """The check commands by name, and the reasons why checks cannot be run here."""
 
     commands: CheckCommands = {}
-    unrun_reasons: tuple[str, ...] = ()
+    unrun_reasons: tuple[UnrunReason, ...] = ()
 
 
 def find_check_commands_for_tree(
@@ -83,10 +83,7 @@ def _detect_checks(workspace: Path, tree: Path, files: Collection[str]) -> Repos
         {**python.commands, **installed},
         (
             *python.unrun_reasons,
-            *(
-                f"The tests need {program}, which is not installed. Install it, or {_HOW_TO_LIST}."
-                for program in missing
-            ),
+            *map(TestProgramMissing, missing),
         ),
     )
 
@@ -118,13 +115,8 @@ def _find_python_tests(tree: Path, files: Collection[str], workspace: Path) -> R
     if pytest_python:
         return RepositoryChecks({"tests": (pytest_python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")})
     if pytest_file:
-        missing_in = f"{own.relative_to(workspace).parts[0]} does not have" if own else "no Python here has"
-        reason = f"Tests such as {pytest_file} are not run: they need pytest, which {missing_in}."
-        return RepositoryChecks(
-            unrun_reasons=(
-                f"{reason} Install it {'there' if own else 'in a .venv of the project'}, or {_HOW_TO_LIST}.",
-            )
-        )
+        environment = own.relative_to(workspace).parts[0] if own else ""
+        return RepositoryChecks(unrun_reasons=(PytestMissing(pytest_file, environment),))
     return RepositoryChecks(
         {
             name: (python, "-m", "unittest", "discover", "-q", *args)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from roundtable.core.decide.candidate_ranking import ERROR_SIGN
+from roundtable.core.candidate_reasons import ArgumentsMutated, CallBroken, CallOutcome, ExamplesRun, ProgramDied
 from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job, Limit
@@ -28,8 +28,13 @@ from roundtable.workshop.trial.distinguishing_inputs import (
     collect_trial_calls,
     collect_trial_commands,
 )
-from roundtable.workshop.trial.probe_runner import PROBE_DIED
-from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes
+from roundtable.workshop.trial.probe_runner import PROBE_DIED, VALUE_SIGN
+from roundtable.workshop.trial.probes import (
+    ProbeRequest,
+    parse_call_outcome,
+    read_probe_module_source,
+    run_trial_probes,
+)
 from roundtable.workshop.trial.task_examples import extract_example_tests_from_task
 from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
@@ -40,12 +45,14 @@ _EXAMPLES_AUTHOR = BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]
 """Takes the place of a seat as the author of the tests that were made from the examples in the task."""
 
 
-_VALUE_PREFIX = "= "
-_NONE_VALUE = "= None"
-_UNINTENDED_ERRORS = tuple(
-    f"{ERROR_SIGN} {name}"
-    for name in ("AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError")
-)
+_NONE = CallOutcome("value", "None")
+_ANY_ERROR = CallOutcome("error")
+_NOT_MUTATING = (CallOutcome("value", "(True, False)"), CallOutcome("value", "(False, False)"))
+"""What the probe for mutated arguments says of a call that does not mutate them: (whether it returns, mutates)."""
+_RETURNS_AND_MUTATES = CallOutcome("value", "(True, True)")
+_UNINTENDED_ERRORS = (
+    "AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError"
+)  # fmt: skip
 """Errors that are mistakes more often than intended."""
 _MAX_SHOWN = 80
 _MAX_OBSERVATION = 1 << 20
@@ -171,10 +178,11 @@ def _add_examples_check(
     extended: dict[str, tuple[CheckOutcome, ...]] = {}
     for name, checks in outcomes.items():
         failures = results.get(name, {})
-        failed = [failures.get(name, "An example could not be run.") for name in counted if failures.get(name) != ""]
-        summary = f"{len(counted) - len(failed)} of {len(counted)} gave the result that the task says."
-        output = "\n".join((summary, *failed))
-        extended[name] = (*checks, CheckOutcome.built_in(CheckKind.EXAMPLES, output, passed=not failed))
+        failed = [failures[name] for name in counted if failures.get(name)]
+        unrun = sum(name not in failures for name in counted)
+        finding = ExamplesRun(len(counted) - len(failed) - unrun, len(counted), unrun)
+        passed = finding.right == finding.counted
+        extended[name] = (*checks, CheckOutcome.built_in(CheckKind.EXAMPLES, finding, "\n".join(failed), passed=passed))
     return extended
 
 
@@ -291,8 +299,8 @@ class _TrialRun:
         for author, ended in self._sudden_ends.items():
             candidates = set(trees) - {BASELINE}
             for name in candidates & ended if candidates - ended else ():
-                reason = f"The program ended suddenly before {_describe_tests(author)} were done."
-                outcomes_by_tree[name] = (*outcomes_by_tree[name], CheckOutcome.built_in(CheckKind.CRASH, reason))
+                finding = ProgramDied("" if author == _EXAMPLES_AUTHOR else author)
+                outcomes_by_tree[name] = (*outcomes_by_tree[name], CheckOutcome.built_in(CheckKind.CRASH, finding))
         return outcomes_by_tree
 
     async def compare_outputs(
@@ -345,19 +353,22 @@ class _TrialRun:
 
     async def _observe(
         self, trees: Mapping[str, Path], probes: Sequence[str], seconds: float
-    ) -> dict[str, dict[str, str]]:
+    ) -> dict[str, dict[str, CallOutcome]]:
         """Run the probes on each tree and return what each showed; nothing where nothing could be observed."""
         request = ProbeRequest((PROBE_CALL_SETUP,), probes, seconds, _DEFAULT_SECONDS)
 
-        async def one(tree: Path) -> dict[str, str]:
+        async def observe_tree(tree: Path) -> dict[str, CallOutcome]:
             async with self._slots:
                 observations = await run_trial_probes(self._sandbox, tree, request, python=self._python, files={})
-            return dict(zip(probes, observations.rows[0], strict=False)) if observations.rows else {}
+            row = observations.rows[0] if observations.rows else ()
+            return dict(zip(probes, map(parse_call_outcome, row), strict=False))
 
-        return dict(zip(trees, await _run_concurrently(map(one, trees.values())), strict=True))
+        return dict(zip(trees, await _run_concurrently(map(observe_tree, trees.values())), strict=True))
 
 
-def _outputs_by_input(inputs: Sequence[ProbeCall | ProbeCommand], observed: Mapping[str, str]) -> dict[str, str]:
+def _outputs_by_input(
+    inputs: Sequence[ProbeCall | ProbeCommand], observed: Mapping[str, CallOutcome]
+) -> dict[str, CallOutcome]:
     return {
         str(probe_input): _comparable_output(probe_input, observed[probe_input.probe])
         for probe_input in inputs
@@ -366,8 +377,8 @@ def _outputs_by_input(inputs: Sequence[ProbeCall | ProbeCommand], observed: Mapp
 
 
 def _drop_random_outputs(
-    outputs: Mapping[str, dict[str, str]], repeated: Mapping[str, dict[str, str]]
-) -> dict[str, dict[str, str]]:
+    outputs: Mapping[str, dict[str, CallOutcome]], repeated: Mapping[str, dict[str, CallOutcome]]
+) -> dict[str, dict[str, CallOutcome]]:
     """Return the outputs without inputs whose output differs for one candidate each time."""
     random_inputs = {
         key for name, results in outputs.items() for key, output in results.items() if repeated[name].get(key) != output
@@ -379,32 +390,33 @@ def _drop_random_outputs(
 
 
 def _find_regressions(
-    calls: Sequence[ProbeCall], before: Mapping[str, str], after: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Return a sentence for each call that returned a value before and now ends in an unintended error.
+    calls: Sequence[ProbeCall], before: Mapping[str, CallOutcome], after: Mapping[str, CallOutcome]
+) -> tuple[CallBroken, ...]:
+    """Return the calls that returned a value before and now end in an unintended error.
 
     A function that returned None for all arguments was only a stub.
     """
-    values = {call: value for call in calls if (value := before.get(call.probe, "")).startswith(_VALUE_PREFIX)}
-    implemented = {call.function for call, value in values.items() if value != _NONE_VALUE}
+    values = {call: value for call in calls if (value := before.get(call.probe)) and value.is_value}
+    implemented = {call.function for call, value in values.items() if value != _NONE}
     return tuple(
-        f"{call} returned {value.removeprefix(_VALUE_PREFIX)[:_MAX_SHOWN]} before, "
-        f"but raises {outcome.removeprefix(f'{ERROR_SIGN} ')} now."
+        CallBroken(str(call), value.text[:_MAX_SHOWN], outcome.text)
         for call, value in values.items()
-        if call.function in implemented and (outcome := after.get(call.probe, "")) in _UNINTENDED_ERRORS
+        if call.function in implemented
+        and (outcome := after.get(call.probe))
+        and outcome.kind == "error"
+        and outcome.text in _UNINTENDED_ERRORS
     )
 
 
 def _find_side_effects(
-    calls: Sequence[ProbeCall], before: Mapping[str, str], after: Mapping[str, str]
-) -> tuple[str, ...]:
+    calls: Sequence[ProbeCall], before: Mapping[str, CallOutcome], after: Mapping[str, CallOutcome]
+) -> tuple[ArgumentsMutated, ...]:
     """Return the calls that return a value and mutate their arguments, of functions that did not do so before."""
-    not_mutating = ("= (True, False)", "= (False, False)")
-    unknown = {call.function for call in calls if before.get(call.mutation_probe) not in not_mutating}
+    unknown = {call.function for call in calls if before.get(call.mutation_probe) not in _NOT_MUTATING}
     return tuple(
-        str(call)
+        ArgumentsMutated(str(call))
         for call in calls
-        if after.get(call.mutation_probe) == "= (True, True)" and call.function not in unknown
+        if after.get(call.mutation_probe) == _RETURNS_AND_MUTATES and call.function not in unknown
     )
 
 
@@ -412,9 +424,9 @@ def _list_programs(tree: Path) -> list[str]:
     return [path.name for path in tree.glob("*.py")]
 
 
-def _comparable_output(call: ProbeCall | ProbeCommand, output: str) -> str:
-    """Return the output; for an input that nobody wrote, an error counts as any error."""
-    return ERROR_SIGN if call.is_variation and output.startswith(ERROR_SIGN) else output
+def _comparable_output(call: ProbeCall | ProbeCommand, outcome: CallOutcome) -> CallOutcome:
+    """Return the outcome; for an input that nobody wrote, all errors are equal."""
+    return _ANY_ERROR if call.is_variation and outcome.is_error else outcome
 
 
 def _find_changed_modules(trees: Sequence[Path], tests: set[str]) -> dict[str, list[str]]:
@@ -435,7 +447,7 @@ def _find_changed_modules(trees: Sequence[Path], tests: set[str]) -> dict[str, l
 def _parse_outcomes(text: str) -> dict[str, str]:
     """Parse the outcomes that the sandbox wrote; empty if they are invalid."""
     try:
-        value: object = ast.literal_eval(text.removeprefix("= "))
+        value: object = ast.literal_eval(text.removeprefix(VALUE_SIGN))
         return msgspec.convert(value, dict[str, str])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}

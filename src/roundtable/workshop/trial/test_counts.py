@@ -11,8 +11,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roundtable.core.candidate_reasons import (
+    CheckFailsUnchanged,
+    CheckNotStarted,
+    CheckRanNoTests,
+    FewerTestsRun,
+    UnrunReason,
+)
 from roundtable.core.effects import CheckOutcome
-from roundtable.core.text.wording import end_sentence
 
 _UNITTEST_SUMMARY = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
 _PYTEST_SUMMARY = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
@@ -51,25 +57,22 @@ def fail_checks_with_fewer_tests(
     )
 
 
-def explain_uninformative_check(outcome: CheckOutcome, baseline: CheckOutcome | None) -> str:
-    """Return in a sentence why a check says nothing about a candidate; empty if it says something.
+def find_uninformative_check_reason(outcome: CheckOutcome, baseline: CheckOutcome | None) -> UnrunReason | None:
+    """Return why a check says nothing about a candidate; None if it says something.
 
     It ran no test, or it could not start, here and on the baseline tree (if it was run there) for the same reason.
     """
     if outcome.passed:
-        ran_none = parse_executed_test_count(outcome.output) == 0
-        return f"The check {outcome.name} passed without running a single test." if ran_none else ""
+        return CheckRanNoTests(outcome.name) if parse_executed_test_count(outcome.output) == 0 else None
     if baseline is None and _did_not_start(outcome):
-        return end_sentence(f"The check {outcome.name} could not be started: {outcome.failure_line}")
+        return CheckNotStarted(outcome.name, outcome.failure_line)
     if (
         baseline is None
         or not all(map(_did_not_start, (outcome, baseline)))
         or _stable_result(baseline) != _stable_result(outcome)
     ):
-        return ""
-    return end_sentence(
-        f"The check {outcome.name} also fails without any change, so it says nothing about one: {outcome.failure_line}"
-    )
+        return None
+    return CheckFailsUnchanged(outcome.name, outcome.failure_line)
 
 
 def _did_not_start(outcome: CheckOutcome) -> bool:
@@ -88,5 +91,4 @@ def _fail_if_fewer(outcome: CheckOutcome, expected: int) -> CheckOutcome:
     count = parse_executed_test_count(outcome.output)
     if count is not None and count >= expected:
         return outcome
-    reason = f"It passed, but ran only {count or 0} of the {expected} tests that it ran before."
-    return msgspec.structs.replace(outcome, code=1, output=f"{outcome.output}\n{reason}".strip())
+    return msgspec.structs.replace(outcome, code=1, finding=FewerTestsRun(count or 0, expected))

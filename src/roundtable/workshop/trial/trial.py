@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.core.candidate_reasons import UnrunReason
 from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile, Refusal, RefusalKind
 from roundtable.core.effects import (
     Candidate,
@@ -26,7 +27,6 @@ from roundtable.core.replies.file_changes import parse_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Move
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.lost_tests import find_tests_changed_by_edits
@@ -42,7 +42,7 @@ from roundtable.workshop.repo.scratch_trees import (
 from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.symbols.python_code import python_module_name
 from roundtable.workshop.trial.check_files import find_changed_check_files
-from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
+from roundtable.workshop.trial.listed_checks import sanitize_check_outcome, sanitize_reason
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
     candidate_defines_any,
@@ -82,8 +82,6 @@ from roundtable.workshop.trial.task_word_guesses import (
 )
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 from roundtable.workshop.trial.verdicts import (
-    REGRESSION_MESSAGE,
-    SIDE_EFFECT_MESSAGE,
     add_original_test_outcomes,
     add_trial_check_outcomes,
     collect_distinguishing_trial_outputs,
@@ -160,7 +158,7 @@ class CandidateTrial:
             ranking.how,
             sandbox.name,
             collect_distinguishing_trial_outputs(trials, ranking, best),
-            self.sanitize_notes(trials.explain_uninformative_checks(trials.candidates)),
+            self.sanitize_reasons(trials.list_unrun_reasons(trials.candidates)),
             self.sanitize_outcomes(trials.checks.get(BASELINE, ())),
             suggest_new_test_path([file for change in changes for file in change.own_files], await self._tree_files()),
         )
@@ -287,15 +285,9 @@ class CandidateTrial:
             for change in changes
         ]
         if not (is_staged or guess_candidate_may_mutate_arguments(session)):
-            changes = [
-                fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects, SIDE_EFFECT_MESSAGE)
-                for change in changes
-            ]
+            changes = [fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects) for change in changes]
         if not (is_staged or guess_candidate_may_raise_errors(session)):
-            changes = [
-                fail_trial_on_finding(change, CheckKind.REGRESSION, trials.regressions, REGRESSION_MESSAGE)
-                for change in changes
-            ]
+            changes = [fail_trial_on_finding(change, CheckKind.REGRESSION, trials.regressions) for change in changes]
         changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)
         if not is_staged:
             changes = await self._judge_with_original_tests(session, changes, sandbox, tell)
@@ -450,9 +442,9 @@ class CandidateTrial:
     async def _tree_files(self) -> Sequence[str]:
         return await asyncio.to_thread(list_working_tree_files, self._workspace)
 
-    def sanitize_notes(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """Return sentences that quote checks without secrets and control characters."""
-        return tuple(self._redactor.redact(sanitize_text(note)) for note in notes)
+    def sanitize_reasons(self, reasons: Sequence[UnrunReason]) -> tuple[UnrunReason, ...]:
+        """Return reasons that quote checks without secrets and control characters."""
+        return tuple(sanitize_reason(reason, self._redactor) for reason in reasons)
 
     def sanitize_outcomes(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """Return outcomes of checks without secrets and control characters in their output."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from roundtable.core.candidate_reasons import ArgumentsMutated, CallBroken, CallOutcome, CheckFlaky, UnrunReason
 from roundtable.core.decide.candidate_ranking import CandidateRun
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.values import Value
-from roundtable.workshop.trial.test_counts import explain_uninformative_check
+from roundtable.workshop.trial.test_counts import find_uninformative_check_reason
 
 BASELINE = ""
 """The name of the tree without any candidate."""
-
-
-_FLAKY_NOTE = "The check {} is flaky: it passed and failed on identical files, so it says nothing about a change."
 
 
 class TrialResults(Value, frozen=True):
@@ -21,21 +19,21 @@ class TrialResults(Value, frozen=True):
 
     `candidate_checks` are checks that a candidate brings itself where the repository has none.
     `side_effects` are calls with which a candidate, unlike the code before it, mutates its arguments.
-    `regressions` are sentences about calls that returned a value before and raise a likely unintended error now.
+    `regressions` are calls that returned a value before and raise a likely unintended error now.
     `counted_examples` is the number of examples in the task that failed before. `flaky_checks` are, by tree, the checks
-    with another result when they were repeated. `unrun_reasons` are sentences about checks that could not run.
+    with another result when they were repeated. `unrun_reasons` say why checks could not run.
     """
 
     checks: dict[str, tuple[CheckOutcome, ...]] = {}
     candidate_checks: dict[str, tuple[CheckOutcome, ...]] = {}
     tests: dict[str, dict[str, bool]] = {}
-    outputs: dict[str, dict[str, str]] = {}
-    side_effects: dict[str, tuple[str, ...]] = {}
-    regressions: dict[str, tuple[str, ...]] = {}
+    outputs: dict[str, dict[str, CallOutcome]] = {}
+    side_effects: dict[str, tuple[ArgumentsMutated, ...]] = {}
+    regressions: dict[str, tuple[CallBroken, ...]] = {}
     authors: dict[str, str] = {}
     counted_examples: int = 0
     flaky_checks: dict[str, tuple[str, ...]] = {}
-    unrun_reasons: tuple[str, ...] = ()
+    unrun_reasons: tuple[UnrunReason, ...] = ()
 
     @property
     def baseline(self) -> dict[str, bool]:
@@ -52,8 +50,8 @@ class TrialResults(Value, frozen=True):
         uninformative = self._uninformative(candidate)
         return tuple(outcome for outcome in self._outcomes(candidate) if outcome.name not in uninformative)
 
-    def explain_uninformative_checks(self, candidates: Iterable[str]) -> tuple[str, ...]:
-        """Return a sentence for each check that says nothing about these candidates."""
+    def list_unrun_reasons(self, candidates: Iterable[str]) -> tuple[UnrunReason, ...]:
+        """Return why checks could not run, or say nothing about these candidates."""
         return tuple(
             dict.fromkeys(
                 (
@@ -63,15 +61,15 @@ class TrialResults(Value, frozen=True):
             )
         )
 
-    def _uninformative(self, candidate: str) -> dict[str, str]:
+    def _uninformative(self, candidate: str) -> dict[str, UnrunReason]:
         baseline = {check.name: check for check in self.checks.get(BASELINE, ())}
         outcomes = self._outcomes(candidate)
         reasons = {
             outcome.name: reason
             for outcome in outcomes
-            if (reason := explain_uninformative_check(outcome, baseline.get(outcome.name)))
+            if (reason := find_uninformative_check_reason(outcome, baseline.get(outcome.name)))
         }
-        return reasons | {name: _FLAKY_NOTE.format(name) for name in self._flaky_check_names(candidate)}
+        return reasons | {name: CheckFlaky(name) for name in self._flaky_check_names(candidate)}
 
     def _outcomes(self, candidate: str) -> tuple[CheckOutcome, ...]:
         return (*self.checks.get(candidate, ()), *self.candidate_checks.get(candidate, ()))

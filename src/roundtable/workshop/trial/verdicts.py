@@ -7,11 +7,19 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.core.candidate_reasons import (
+    CallOutcome,
+    CheckFinding,
+    Contradicted,
+    NoCodeChanged,
+    NoEvidence,
+    NotCorroborated,
+    NotSupported,
+    OwnTestsFailed,
+)
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.candidate_ranking import CandidateRanking, rank_candidates
-from roundtable.core.decide.trial_outcome import FAILS, PASSES
 from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
-from roundtable.core.text.wording import join_names
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
     exclude_new_candidate_tests,
@@ -23,44 +31,26 @@ from roundtable.workshop.trial.task_examples import has_example_call_tests
 from roundtable.workshop.trial.trial_results import TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3
-NO_EVIDENCE_MESSAGE = (
-    "Nothing that was run shows that this does what the task asks: no test fails without it and passes with it.\n"
-    "Write such a test in a new file."
-)
-UNCORROBORATED_MESSAGE = (
-    "No other candidate behaves like this one, and none of its own tests fails without it and passes with it.\n"
-    "Write such a test of what the task says in a new file."
-)
-UNSUPPORTED_MESSAGE = "No other candidate behaves like this one, and no other seat's tests show that it is right."
-CONTRADICTED_MESSAGE = "No other candidate behaves like this one, and it fails tests of {}."
-NO_CODE_MESSAGE = "It changes no code, but other candidates for the task do.\nWrite the code that the task asks for."
-SIDE_EFFECT_MESSAGE = (
-    "{} mutates its arguments, and the task does not ask for a change in place.\n"
-    "Do not mutate arguments. Work on a copy, for example with sorted() or list()."
-)
-REGRESSION_MESSAGE = "{}\nMake it return the value that it returned before, unless the task says otherwise."
-ORIGINAL_TESTS_MESSAGE = (
-    "These tests and checks existed before. They are not changed, because the task does not ask for that."
-)
+_NO_OUTCOME = CallOutcome("nothing")
 
 
 def collect_distinguishing_trial_outputs(
     trials: TrialResults, ranking: CandidateRanking, best: Sequence[str]
-) -> dict[str, dict[str, str]]:
+) -> dict[str, dict[str, CallOutcome]]:
     """Return the first inputs and tests that distinguish the best candidates, with the result for each."""
     test_results = {
-        seat: {test: PASSES if seen.get(test, False) else FAILS for test in ranking.telling}
+        seat: {test: CallOutcome("passes" if seen.get(test, False) else "fails") for test in ranking.telling}
         for seat, seen in trials.tests.items()
     }
     return _select_distinguishing_inputs(trials.outputs, best) | _select_distinguishing_inputs(test_results, best)
 
 
 def _select_distinguishing_inputs(
-    outputs: Mapping[str, Mapping[str, str]], best: Sequence[str]
-) -> dict[str, dict[str, str]]:
+    outputs: Mapping[str, Mapping[str, CallOutcome]], best: Sequence[str]
+) -> dict[str, dict[str, CallOutcome]]:
     """Return the inputs that distinguish most of the best candidates, with the output of each."""
     inputs = dict.fromkeys(call for seat in best for call in outputs.get(seat, {}))
-    results = {call: {seat: outputs.get(seat, {}).get(call, "") for seat in best} for call in inputs}
+    results = {call: {seat: outputs.get(seat, {}).get(call, _NO_OUTCOME) for seat in best} for call in inputs}
     distinct = {call: len(set(outcomes.values())) for call, outcomes in results.items()}
     distinguishing = sorted((call for call in results if distinct[call] > 1), key=lambda call: -distinct[call])
     return {call: results[call] for call in distinguishing[:MAX_DISTINGUISHING_INPUTS]}
@@ -97,7 +87,7 @@ def add_trial_check_outcomes(change: ProposedChange, trials: TrialResults, *, ne
         and has_candidate_code_changes(change.own_files)
         and not (trials.fixed_checks(checks) or authors)
     )
-    return change.with_failed_check(CheckKind.EVIDENCE, NO_EVIDENCE_MESSAGE) if lacks_evidence else change
+    return change.with_failed_check(CheckKind.EVIDENCE, NoEvidence()) if lacks_evidence else change
 
 
 def rank_by_trial_results(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
@@ -131,13 +121,13 @@ def fail_uncorroborated_trial_candidates(
         for change in changes
         if has_candidate_code_changes(change.own_files) and not trials.fixed_checks(change.checks) - weak_checks
     }
-    doubts = {
-        seat: (CheckKind.EVIDENCE, UNCORROBORATED_MESSAGE) for seat in unproven if not trials.has_own_evidence(seat)
+    doubts: dict[str, tuple[CheckKind, CheckFinding]] = {
+        seat: (CheckKind.EVIDENCE, NotCorroborated()) for seat in unproven if not trials.has_own_evidence(seat)
     }
     doubts |= {
-        seat: (CheckKind.AGREEMENT, reason)
+        seat: (CheckKind.AGREEMENT, finding)
         for seat in unproven - doubts.keys()
-        if (reason := _explain_lack_of_support(trials, seat))
+        if (finding := _find_lack_of_support(trials, seat))
     }
     doubted = set[str]()
     while any(change.passes_all_checks for change in changes):
@@ -159,42 +149,34 @@ def fail_uncorroborated_trial_candidates(
         and not trials.fixed_checks(change.checks)
     }
     return [
-        change.with_failed_check(CheckKind.CODE, NO_CODE_MESSAGE)
+        change.with_failed_check(CheckKind.CODE, NoCodeChanged())
         if change.seat in without_code and not trials.evidence_authors(change.seat)
         else change
         for change in changes
     ]
 
 
-def _explain_lack_of_support(trials: TrialResults, candidate: str) -> str:
-    """Return why other seats' tests do not support a candidate; empty if more of them do than do not."""
+def _find_lack_of_support(trials: TrialResults, candidate: str) -> Contradicted | NotSupported | None:
+    """Return why other seats' tests do not support a candidate; None if more of them do than do not."""
     supporting, opposing = trials.other_authors_verdicts(candidate)
     if len(supporting) > len(opposing):
-        return ""
-    return CONTRADICTED_MESSAGE.format(join_names(opposing)) if opposing else UNSUPPORTED_MESSAGE
+        return None
+    return Contradicted(opposing) if opposing else NotSupported()
 
 
 def fail_trial_on_finding(
-    change: ProposedChange, check: CheckKind, findings: Mapping[str, Sequence[str]], message: str
+    change: ProposedChange, check: CheckKind, findings: Mapping[str, Sequence[CheckFinding]]
 ) -> ProposedChange:
     """Return the candidate with a failed check of ours if a finding is against it; the first finding is shown."""
     against = findings.get(change.seat, ())
-    return change.with_failed_check(check, message.format(against[0])) if against else change
+    return change.with_failed_check(check, against[0]) if against else change
 
 
 def add_original_test_outcomes(
     change: ProposedChange, outcomes: Sequence[CheckOutcome], tests: Container[str], check_files: Sequence[DraftFile]
 ) -> ProposedChange:
     """Return the candidate with checks that fail on the original tests, or without its needless changes of them."""
-    failed = [
-        msgspec.structs.replace(
-            outcome,
-            original_tests=True,
-            output=f"{outcome.output}\n{ORIGINAL_TESTS_MESSAGE}".strip(),
-        )
-        for outcome in outcomes
-        if not outcome.passed
-    ]
+    failed = [msgspec.structs.replace(outcome, original_tests=True) for outcome in outcomes if not outcome.passed]
     if failed:
         return msgspec.structs.replace(change, checks=(*change.checks, *failed))
     files, own_files = (
@@ -207,8 +189,9 @@ def add_original_test_outcomes(
 
 def summarize_own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
     """Return the tests that come with a change as one check; nothing if there are none."""
-    failed = [f"{name} failed" for name, success in passed.items() if not success]
-    return (CheckOutcome.built_in(CheckKind.OWN_TESTS, "\n".join(failed), passed=not failed),) if passed else ()
+    failed = tuple(name for name, success in passed.items() if not success)
+    finding = OwnTestsFailed(failed) if failed else None
+    return (CheckOutcome.built_in(CheckKind.OWN_TESTS, finding, passed=not failed),) if passed else ()
 
 
 def mark_unrunnable_tests_failed(tests: Mapping[str, str]) -> dict[str, bool]:

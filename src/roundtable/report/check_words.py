@@ -1,0 +1,122 @@
+"""Sentences about checks: how a check failed, and what a built-in check found."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from roundtable.core import candidate_reasons as why
+from roundtable.core.candidate_reasons import CheckFinding, FailedCheck, RefusedFile
+from roundtable.core.effects import CheckKind, CheckOutcome
+from roundtable.core.reason_base import Said
+from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+
+_MAX_CHECK_OUTPUT = 1_500
+"""Largest number of characters of a check's output that a seat sees; the end of it says what went wrong."""
+_ORIGINAL_TESTS_ADVICE = (
+    "These tests and checks existed before. They are not changed, because the task does not ask for that."
+)
+
+
+def format_check_label(check: CheckOutcome | FailedCheck) -> str:
+    """The name of a check, and whether it ran with the original tests."""
+    return f"{join_text_lines(check.name)}{' (with the original tests)' if check.original_tests else ''}"
+
+
+def refused_file_sentence(refused: RefusedFile) -> str:
+    """Why a file cannot be written."""
+    path = f"{join_text_lines(refused.path)}: " if refused.path else ""
+    return f"{path}{end_sentence(join_text_lines(refused.message))}"
+
+
+def failed_check_result_sentence(check: CheckOutcome | FailedCheck) -> str:
+    """The result of a check that failed: its exit code, or that it was stopped."""
+    result = "was stopped" if check.code is None else f"failed with exit code {check.code}"
+    return f"The check {format_check_label(check)} {result}."
+
+
+def failed_check_sentence(check: FailedCheck) -> str:
+    """How a check failed: the finding of a built-in check, or the exit code with the line that says why."""
+    message = check_finding_sentence(check.finding) if check.finding else check.message
+    if not message:
+        return failed_check_result_sentence(check)
+    if check.finding and not isinstance(check.finding, why.FewerTestsRun):
+        return f"{format_check_label(check)}: {end_sentence(message)}"
+    return end_sentence(f"{failed_check_result_sentence(check).removesuffix('.')}: {message}")
+
+
+def check_finding_sentence(finding: CheckFinding) -> str:
+    """What a built-in check found, as a sentence."""
+    match finding:
+        case Said():
+            return end_sentence(join_text_lines(finding.text))
+        case why.NoEvidence():
+            return (
+                "Nothing that was run shows that this does what the task asks: no test fails without it and passes "
+                "with it."
+            )
+        case why.NotCorroborated():
+            return (
+                "No other candidate behaves like this one, and none of its own tests fails without it and passes "
+                "with it."
+            )
+        case why.NotSupported():
+            return "No other candidate behaves like this one, and no other seat's tests show that it is right."
+        case why.Contradicted():
+            return f"No other candidate behaves like this one, and it fails tests of {join_names(finding.authors)}."
+        case why.NoCodeChanged():
+            return "It changes no code, but other candidates for the task do."
+        case _:
+            return _run_finding_sentence(finding)
+
+
+def _run_finding_sentence(
+    finding: why.ArgumentsMutated
+    | why.CallBroken
+    | why.ExamplesRun
+    | why.OwnTestsFailed
+    | why.ProgramDied
+    | why.FewerTestsRun,
+) -> str:
+    match finding:
+        case why.ArgumentsMutated():
+            return f"{join_text_lines(finding.call)} mutates its arguments, and the task does not ask for that."
+        case why.CallBroken():
+            before = f"{join_text_lines(finding.call)} returned {join_text_lines(finding.value)} before"
+            return f"{before}, but raises {finding.error} now."
+        case why.ExamplesRun():
+            unrun = f" {pluralize(finding.unrun, 'example')} could not be run." if finding.unrun else ""
+            return f"{finding.right} of {finding.counted} gave the result that the task says.{unrun}"
+        case why.OwnTestsFailed():
+            return f"{join_names([join_text_lines(test) for test in finding.tests])} failed."
+        case why.ProgramDied():
+            tests = f"{finding.author}'s tests" if finding.author else "the examples in the task"
+            return f"The program ended suddenly before {tests} were done."
+        case why.FewerTestsRun():
+            return f"It passed, but ran only {finding.ran} of the {finding.before} tests that it ran before."
+        case _:
+            assert_never(finding)
+
+
+def render_failed_check_for_seats(outcome: CheckOutcome) -> str:
+    """A failed check for the seat that can fix it: the result, what was found, the end of the output, and advice."""
+    finding = check_finding_sentence(outcome.finding) if outcome.finding else ""
+    output = outcome.output[-_MAX_CHECK_OUTPUT:]
+    details = (output, finding) if outcome.kind is CheckKind.PROGRAM else (finding, output)
+    advice = _finding_advice(outcome.finding), _ORIGINAL_TESTS_ADVICE if outcome.original_tests else ""
+    return "\n".join(filter(None, (failed_check_result_sentence(outcome), *details, *advice))).strip()
+
+
+def _finding_advice(finding: CheckFinding | None) -> str:
+    match finding:
+        case why.NoEvidence():
+            return "Write such a test in a new file."
+        case why.NotCorroborated():
+            return "Write such a test of what the task says in a new file."
+        case why.NoCodeChanged():
+            return "Write the code that the task asks for."
+        case why.ArgumentsMutated():
+            return "Do not mutate arguments. Work on a copy, for example with sorted() or list()."
+        case why.CallBroken():
+            return "Make it return the value that it returned before, unless the task says otherwise."
+        case _:
+            return ""

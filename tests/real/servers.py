@@ -30,7 +30,7 @@ MUTE: dict[str, Any] = {"grammar": 'root ::= " "', "stop_sequences": list(string
 
 @dataclass(frozen=True)
 class Served:
-    """Where a server is, and the key it wants."""
+    """The address of a server and the key it requires."""
 
     url: str
     key: str

@@ -99,7 +99,7 @@ class RealKit(VoiceKit):
     reports_usage: ClassVar[bool] = True
 
     def served(self, request: pytest.FixtureRequest) -> Served:
-        """Who is talked to."""
+        """The server and model under test."""
         return request.getfixturevalue("llama_server")
 
     @pytest.fixture

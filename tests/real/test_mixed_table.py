@@ -79,7 +79,7 @@ class Person:
         )
 
     def processes(self) -> list[int]:
-        """Whatever runs for this person."""
+        """The processes that run for this person."""
         return find_processes_by_variable("HOME", str(self.home))
 
 

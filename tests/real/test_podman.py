@@ -19,7 +19,7 @@ default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 """
-"""What it takes where root may not raise its limits and both versions of control groups are in use."""
+"""Settings for machines where root may not raise its limits and both versions of control groups are in use."""
 
 
 @pytest.fixture(scope="module")

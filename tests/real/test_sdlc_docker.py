@@ -47,7 +47,7 @@ async def desk(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def containers_left() -> str:
-    """What there is, once the engine has had a moment: it takes away by itself what a build was at work on."""
+    """The containers that are left after a moment, in which the engine removes those of a build."""
     listed = ("docker", "ps", "--all", "--format", "{{.Names}}")
     deadline = time.monotonic() + 30
     while (output := subprocess.run(listed, capture_output=True, text=True, check=True).stdout) and (

@@ -29,7 +29,7 @@ HIDDEN = "hidden_check.py"
 
 
 class End(msgspec.Struct, frozen=True):
-    """How one program ended: whether it was handed over, whether it passes its hidden check, and what was said."""
+    """How one program ended: whether it was delivered, whether it passes its hidden check, and its output."""
 
     delivered: bool
     passes: bool

@@ -16,7 +16,7 @@ BLOCK = '\n\n```json\n{"position": "A", "confidence": 8, "stand": "A", "error": 
 
 
 class EchoHandler(BaseHTTPRequestHandler):
-    """What it does is the name of the model: echo, error, broken, refuse, cut or slow."""
+    """The model's name chooses the behaviour: echo, error, broken, refuse, cut or slow."""
 
     protocol_version = "HTTP/1.1"
 

@@ -1,6 +1,6 @@
-"""A program that behaves like an agent's command line: it replays a recording, and can misbehave beside it.
+"""A program that behaves like an agent's command line: it replays a recording and can misbehave in addition.
 
-Run by its path; it imports nothing of ours. What it was given goes into `--notes`, one JSON line for each start.
+Run by its path; it imports nothing of Roundtable. It writes its input to `--notes`, one JSON line for each start.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def make_conversation(*texts: str, session: str = "talk", **more: Any) -> Reques
 
 
 def read_agent_starts(notes: Path) -> list[dict[str, Any]]:
-    """What the program was given, each time it was started."""
+    """Return the input of the program for each start."""
     return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
 
 

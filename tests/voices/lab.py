@@ -62,7 +62,7 @@ class Lab(Stage):
         return end
 
     async def body(self, request: Request | None = None, model: str = "alpha", **more: Any) -> dict[str, Any]:
-        """What went over the wire."""
+        """Return the body of the request that the server received."""
         await self.say(model, request, **more)
         return self.server.seen[-1].body
 

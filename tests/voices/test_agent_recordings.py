@@ -1,4 +1,4 @@
-"""What the agents really said, replayed through the real runner: answers, costs, and the lies they are known for."""
+"""Recorded output of real agents, replayed through the real runner: answers, costs and misleading reports."""
 
 from __future__ import annotations
 

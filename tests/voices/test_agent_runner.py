@@ -331,7 +331,7 @@ asyncio.run(collect_events(voice))
 
 
 def speaker(folder: Path) -> subprocess.Popen[bytes]:
-    """Another process that speaks to an agent."""
+    """Start another process that asks an agent."""
     return subprocess.Popen([sys.executable, "-c", SPEAKER, str(folder)], cwd=ROOT)
 
 

@@ -63,7 +63,7 @@ def test_a_full_context_window_truncates_the_answer() -> None:
 
 
 class TestBody:
-    """What goes over the wire."""
+    """The body of a request."""
 
     async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
         assert await lab.body(make_request("Wörtlich.", seed=3)) == {

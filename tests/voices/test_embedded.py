@@ -38,7 +38,7 @@ VERDICT = {
 
 @pytest.fixture(scope="module")
 def models_dir() -> Path:
-    """Where models are kept between runs; the small one is fetched if it is not there."""
+    """The folder that keeps models between runs; the small model is downloaded if it is missing."""
     folder = Places.of_this_person().models
     got = asyncio.run(models.download_model_weights(SMALL, folder))
     assert isinstance(got, Path), got
@@ -114,7 +114,7 @@ class TestKit(VoiceKit):
 
 @pytest.mark.real
 class TestRealModel:
-    """What only a real model shows."""
+    """Behaviour that only a real model has."""
 
     async def test_an_embedded_reply_is_held_to_its_schema(self, stage: LlamaStage) -> None:
         question = "Should a small team use REST or GraphQL? Answer as JSON with stance, reason, confidence."

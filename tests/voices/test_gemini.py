@@ -52,7 +52,7 @@ def test_a_filtered_answer_is_a_refusal_even_after_words(reason: str) -> None:
 
 
 class TestBody:
-    """What goes over the wire."""
+    """The body of a request."""
 
     async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:
         assert await lab.body(make_conversation("Wörtlich.", "Ja.", "Und?")) == {

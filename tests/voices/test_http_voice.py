@@ -1,4 +1,4 @@
-"""What every dialect has from the one transport, against a real local server that fails in every way."""
+"""The transport of all dialects, tested with a real local server that simulates every fault."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ async def test_reasoning_models_get_extra_tokens(lab: Lab) -> None:
 
 
 class TestMoney:
-    """What a call cost."""
+    """The cost of a call."""
 
     async def test_a_local_call_costs_nothing(self, lab: Lab) -> None:
         assert (await lab.reply("no_done", local=True)).usage.cost_usd is not None

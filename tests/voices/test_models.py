@@ -286,7 +286,7 @@ class TestIndex:
 
 
 class TestCatalog:
-    """What we ship."""
+    """The shipped catalog."""
 
     def test_every_catalog_model_is_pinned_and_described(self) -> None:
         for entry in models.load_embedded_model_catalog().values():

@@ -73,7 +73,7 @@ def test_the_arguments_of_a_tool_call_are_the_reply() -> None:
 
 
 class TestBody:
-    """What goes over the wire."""
+    """The body of a request."""
 
     @pytest.mark.feature("S3.25")
     async def test_a_request_without_options_is_encoded(self, lab: Lab) -> None:

@@ -59,7 +59,7 @@ def test_words_that_arrive_only_at_the_end_are_read() -> None:
 
 
 class TestBody:
-    """What goes over the wire."""
+    """The body of a request."""
 
     async def test_a_request_stores_nothing_at_the_provider(self, lab: Lab) -> None:
         assert await lab.body(make_conversation("Wörtlich.", "Ja.", "Und?")) == {

@@ -1,4 +1,4 @@
-"""What a provider caches of a long prompt stays the same from round to round, the form it is held to included."""
+"""The cached part of a long prompt and its reply format do not change from round to round."""
 
 from __future__ import annotations
 

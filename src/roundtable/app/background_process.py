@@ -40,7 +40,7 @@ async def _run(places: Places, workspace: Path, session: str, at_a_gate: float) 
         while await _left_at_a_gate(desk, session, at_a_gate):
             if (await desk.sessions.get(session)).open_gates:
                 return
-            # Who answered while we were leaving still saw us as the one who goes on.
+            # An answer that arrived while this process was leaving counts on it to continue.
 
 
 async def _left_at_a_gate(desk: Roundtable, session: str, seconds: float) -> bool:
@@ -49,10 +49,10 @@ async def _left_at_a_gate(desk: Roundtable, session: str, seconds: float) -> boo
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, run.cancel)
     waiting = asyncio.create_task(_unanswered(desk, session, seconds))
     await asyncio.wait({run, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    left = not run.done() and run.cancel()
+    was_cancelled = not run.done() and run.cancel()
     waiting.cancel()
     await asyncio.wait({run, waiting})
-    if run.cancelled() and left:
+    if run.cancelled() and was_cancelled:
         waiting.result()
         return True
     await run

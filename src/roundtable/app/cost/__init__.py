@@ -1,1 +1,1 @@
-"""What a meeting may cost, said before it is spent."""
+"""What a meeting may cost, estimated before anything is spent."""

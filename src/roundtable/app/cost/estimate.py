@@ -100,8 +100,8 @@ class PromptForecast:
         new += len(charter.question.encode()) if alone or not own else 0
         new += POSITION_BYTES * len(charter.seats) if self._begun else len("".join(charter.options).encode())
         if turns.visibility in ("previous_rounds", "same_round"):
-            heard = self._unread.pop(turns.stage, 0) + (answer if turns.visibility == "same_round" else 0)
-            new += (len(charter.seats) - 1) * heard
+            bytes_heard = self._unread.pop(turns.stage, 0) + (answer if turns.visibility == "same_round" else 0)
+            new += (len(charter.seats) - 1) * bytes_heard
         self._record_round(round, new, answer)
         return self._system + new + (0 if alone else own)
 
@@ -160,9 +160,13 @@ class PromptForecast:
         """Tokens of files in one part, by the windows of who reads them."""
         room = self._project.room(round.tokens)
         used = len(self._charter.question.encode()) + self._agreed + self._surroundings
-        left = None if room.named is None else max(MIN_FILE_TOKENS, compute_context_tokens_left(room.named, used))
+        tokens_left = (
+            None if room.named is None else max(MIN_FILE_TOKENS, compute_context_tokens_left(room.named, used))
+        )
         chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
-        return split_context_between_map_and_files([SizedFile("", tokens, ())], left, chunk, at_once=room.all_known)[1]
+        return split_context_between_map_and_files(
+            [SizedFile("", tokens, ())], tokens_left, chunk, at_once=room.all_known
+        )[1]
 
 
 MIN_TOKEN_BYTES = 3
@@ -247,11 +251,11 @@ class MeetingEstimate:
 
     def _list_round_calls(self, seat: Seat, rounds: Sequence[PlannedRound], pace: GrowthRates) -> list[_RoundCall]:
         """Return the calls of a seat in all rounds that the limits of the session allow."""
-        way = PromptForecast(self._charter, self._project, pace, self._templates.get("system", 0), seat)
+        forecast = PromptForecast(self._charter, self._project, pace, self._templates.get("system", 0), seat)
         held = [
             _RoundCall(round, prompt)
             for round in rounds
-            for prompt in way.forecast_prompts(
+            for prompt in forecast.forecast_prompts(
                 round, self._templates[round.template] + self._measure_reply_form(round, pace.at_worst)
             )
         ]
@@ -275,11 +279,11 @@ def _is_ballot(round: PlannedRound) -> bool:
 
 def _apply_round_limit(held: Sequence[_RoundCall], most: int) -> list[_RoundCall]:
     """Return the calls within the limit; it counts open rounds, and no ballot follows once it is reached."""
-    left: list[_RoundCall] = []
+    allowed: list[_RoundCall] = []
     opened = 0
     for asked in held:
         if opened >= most:
             break
-        left.append(asked)
+        allowed.append(asked)
         opened += not asked.round.turns.secret
-    return left
+    return allowed

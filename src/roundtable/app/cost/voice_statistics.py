@@ -38,16 +38,16 @@ def measure_voice_costs(sessions: Iterable[Session]) -> dict[str, VoiceStatistic
 
 
 def _add_sample(by_voice: dict[str, _Samples], turn: Turn, *, ballot: bool) -> None:
-    made = turn.move
-    if made is None or any(asked.purpose == "repair" for _, asked in turn.asked):
+    move = turn.move
+    if move is None or any(asked.purpose == "repair" for _, asked in turn.asked):
         return
-    samples = by_voice.setdefault(made.voice, _Samples())
-    asked = next((asked for _, asked in turn.asked if asked.call == made.call), None)
-    if asked is not None and made.usage.input_tokens:
-        samples.overheads.append(made.usage.input_tokens - asked.prompt_bytes // BYTES_PER_TOKEN)
+    samples = by_voice.setdefault(move.voice, _Samples())
+    asked = next((asked for _, asked in turn.asked if asked.call == move.call), None)
+    if asked is not None and move.usage.input_tokens:
+        samples.overheads.append(move.usage.input_tokens - asked.prompt_bytes // BYTES_PER_TOKEN)
     if not ballot:
-        samples.answers.append(made.usage.output_tokens)
-        samples.seconds.append(made.timing.total)
+        samples.answers.append(move.usage.output_tokens)
+        samples.seconds.append(move.timing.total)
 
 
 def _statistics(samples: _Samples) -> VoiceStatistics:

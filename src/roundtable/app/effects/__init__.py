@@ -1,1 +1,1 @@
-"""What the workbench is made of: drafts that are kept, candidates that are run, changes that are carried out."""
+"""Performs the effects of meetings: stores drafts, runs candidates, applies and undoes changes."""

@@ -65,10 +65,10 @@ class ProjectDelivery:
         charter = session.charter
         existing = not charter.starts_without_files
         base = await asyncio.to_thread(read_deliverable_project_files, Path(charter.workspace)) if existing else {}
-        found = ProjectVersion(base, session.opened_at, CommitMessage("The project as it was found", session.id))
-        versions = [found] if existing else []
+        base_version = ProjectVersion(base, session.opened_at, CommitMessage("The project as it was found", session.id))
+        versions = [base_version] if existing else []
         for attempt in final_stage_attempts(list_stage_attempts(records)):
-            end, before = attempt.end, versions[-1] if versions else found
+            end, before = attempt.end, versions[-1] if versions else base_version
             files = (
                 update_project_files_with_draft(base, await self._drafts.load_files(end.draft))
                 if end.draft

@@ -45,9 +45,9 @@ class FileRequests:
 
     async def serve(self, session: str, names: Sequence[str]) -> FilesRead:
         """Store the files that may be shown, and return them with the reasons for the refused ones."""
-        found = await asyncio.to_thread(self._read, names, await self._room(session))
-        items = [await store_context_data(self._store, name, data) for name, data in found.shown.items()]
-        return FilesRead(tuple(items), found.refused)
+        served = await asyncio.to_thread(self._read, names, await self._room(session))
+        items = [await store_context_data(self._store, name, data) for name, data in served.shown.items()]
+        return FilesRead(tuple(items), served.refused)
 
     async def _room(self, session: str) -> int:
         state = Session.fold(session, await self._store.read(session))
@@ -55,23 +55,23 @@ class FileRequests:
         return self._find_room(state.charter).requested - sum(item.size for result in served for item in result.items)
 
     def _read(self, names: Sequence[str], room: int) -> ServedFiles:
-        found = ServedFiles({}, self._find_ignored(names))
+        served = ServedFiles({}, self._find_ignored(names))
         for name in names:
-            if name in found.refused:
+            if name in served.refused:
                 continue
             try:
                 data = read_context_file(self._redactor, self._workspace, name)
             except ContextFileRefused as error:
-                found.refused[name] = error.message
+                served.refused[name] = error.message
                 continue
             if len(data) > room:
-                found.refused[name] = (
+                served.refused[name] = (
                     f"{name} has {len(data):,} bytes and does not fit. Ask for a few lines: path:10-50."
                 )
             else:
-                found.shown[name] = data
+                served.shown[name] = data
                 room -= len(data)
-        return found
+        return served
 
     def _find_ignored(self, names: Sequence[str]) -> dict[str, str]:
         """Return a refusal for each file that the workspace ignores, without opening it."""

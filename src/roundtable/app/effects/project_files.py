@@ -47,11 +47,15 @@ class ProjectReader:
         with open_git(self._root) as git:
             existing = git.list_files()
         drafted = {file.path: file.after for file in drafted_files}
-        gone = {path for file in drafted_files for path in (file.was, file.path if file.after is None else "") if path}
+        removed = {
+            path for file in drafted_files for path in (file.was, file.path if file.after is None else "") if path
+        }
         paths = [
-            path for path in dict.fromkeys((*existing, *drafted)) if path not in gone or drafted.get(path) is not None
+            path
+            for path in dict.fromkeys((*existing, *drafted))
+            if path not in removed or drafted.get(path) is not None
         ]
-        found = ProjectFiles(
+        project = ProjectFiles(
             {},
             {
                 path: f"{path} is a sensitive file and is never shown to a model."
@@ -65,7 +69,7 @@ class ProjectReader:
             try:
                 data = drafted.get(path)
                 text = read_context_text(self._root, path) if data is None else decode_context_text(path, path, data)
-                found.files[path] = check_context_text(self._redactor, path, text).encode()
+                project.files[path] = check_context_text(self._redactor, path, text).encode()
             except ContextFileRefused as error:
-                found.refused[path] = error.message
-        return found
+                project.refused[path] = error.message
+        return project

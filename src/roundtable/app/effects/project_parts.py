@@ -67,8 +67,8 @@ class ProjectSplitter:
                 f"The context window of {room.voice} has no room for code next to the earlier decisions.",
                 help="Choose seats with larger context windows for this stage.",
             )
-        made = await asyncio.to_thread(_split, project.files, left, effect.tokens, at_once=room.all_known)
-        return ProjectSplit(tuple([await self._store_chunk(cut) for cut in made]), project.refused)
+        chunks = await asyncio.to_thread(_split, project.files, left, effect.tokens, at_once=room.all_known)
+        return ProjectSplit(tuple([await self._store_chunk(cut) for cut in chunks]), project.refused)
 
     async def _store_chunk(self, cut: _ChunkContent) -> ReviewChunk:
         files = [await store_context_data(self._store, name, data) for name, data in cut.shown]

@@ -175,18 +175,18 @@ def _list_verdicts(session: Session, rounds: Sequence[str]) -> list[tuple[str, V
 
 def _list_claims(verdicts: Sequence[tuple[str, Verdict]]) -> list[tuple[str, Claim]]:
     """Return the claims of all seats: all first claims, then all second ones, so that each seat gets its turn."""
-    found = [(place, seat, claim) for seat, verdict in verdicts for place, claim in enumerate(verdict.claims)]
-    return [(seat, claim) for _, seat, claim in sorted(found, key=lambda entry: entry[0])]
+    claims = [(place, seat, claim) for seat, verdict in verdicts for place, claim in enumerate(verdict.claims)]
+    return [(seat, claim) for _, seat, claim in sorted(claims, key=lambda entry: entry[0])]
 
 
 def _find_missing_locations(trees: ProofTrees, verdicts: Sequence[Verdict]) -> dict[str, str]:
     """Return the locations named by issues that are in neither tree, with the reason."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     if trees.problem:
-        return found
+        return sources
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
     for location in {issue.location for verdict in verdicts for issue in verdict.issues if issue.location}:
         place = parse_code_place(location)
         if why := check_proof_location(here, place.path, place.last):
-            found[location] = sanitize_line(why, 200)
-    return dict(sorted(found.items()))
+            sources[location] = sanitize_line(why, 200)
+    return dict(sorted(sources.items()))

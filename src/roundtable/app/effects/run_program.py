@@ -147,12 +147,12 @@ class ProjectRunner:
 
 def _read_texts(tree: Path) -> dict[str, str]:
     """Return the text files by path, without links and files that are too large."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for path in sorted(tree.rglob("*")):
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_TEXT_BYTES:
             continue
         try:
-            found[path.relative_to(tree).as_posix()] = path.read_text("utf-8")
+            texts[path.relative_to(tree).as_posix()] = path.read_text("utf-8")
         except UnicodeDecodeError:
             continue
-    return found
+    return texts

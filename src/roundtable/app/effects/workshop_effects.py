@@ -175,14 +175,14 @@ async def _splice_drafts(drafts: DraftStore, effect: SynthesiseDrafts) -> Drafts
     touched = {path: file for files in wrote.values() for path, file in files.items()}
     existing = {path: file.before for path, file in touched.items() if file.before is not None and not file.was}
     sources = {seat: _list_versions(existing, files) for seat, files in wrote.items()}
-    made = await asyncio.to_thread(merge_candidate_symbols, effect.base, sources, effect.incorporate, effect.must_fix)
+    merged = await asyncio.to_thread(merge_candidate_symbols, effect.base, sources, effect.incorporate, effect.must_fix)
     files = [
-        msgspec.structs.replace(file, after=made.files.get(path))
+        msgspec.structs.replace(file, after=merged.files.get(path))
         for path, file in {**touched, **wrote[effect.base]}.items()
-        if path in wrote[effect.base] or made.files.get(path) != file.before
+        if path in wrote[effect.base] or merged.files.get(path) != file.before
     ]
     draft = await drafts.save(files)
-    return DraftsSynthesised(draft, made.took, made.left, made.removed)
+    return DraftsSynthesised(draft, merged.took, merged.left, merged.removed)
 
 
 def _list_versions(existing: Mapping[str, bytes], files: Mapping[str, DraftFile]) -> dict[str, bytes]:

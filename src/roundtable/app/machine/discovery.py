@@ -101,8 +101,8 @@ def _check_configured_seat(parts: Parts, name: str, voices: Sequence[str]) -> Di
         )
         return DiscoveredSeat(name, "", "configured", False, note)
     looked = [(voice, parts.voices.find(voice)) for voice in voices]
-    for voice, found in looked:
-        if not isinstance(found, Fault):
+    for voice, resolved in looked:
+        if not isinstance(resolved, Fault):
             return DiscoveredSeat(name, voice, "configured", True)
     voice, fault = looked[0]
     return DiscoveredSeat(name, voice, "configured", False, fault.message if isinstance(fault, Fault) else "")
@@ -128,9 +128,9 @@ def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
         note = f"{title}: a key exists; choose a model with {endpoint.name}:MODEL"
         return [DiscoveredSeat(endpoint.name, f"{endpoint.name}:", "api", False, note)]
     voice = f"{endpoint.name}:{endpoint.default_model}"
-    found = parts.voices.find(voice)
-    if isinstance(found, Fault):
-        return [DiscoveredSeat(endpoint.name, voice, "api", False, found.message)]
+    resolved = parts.voices.find(voice)
+    if isinstance(resolved, Fault):
+        return [DiscoveredSeat(endpoint.name, voice, "api", False, resolved.message)]
     return [
         DiscoveredSeat(
             endpoint.name, voice, "api", True, f"{title}, key from {Keys.describe_location(endpoint.key, place)}"
@@ -149,9 +149,9 @@ async def _find_local_seat(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat |
             endpoint.name, f"{endpoint.name}:", "local", False, f"{title} answers but has no model loaded"
         )
     voice = f"{endpoint.name}:{model}"
-    found = parts.voices.find(voice)
-    if isinstance(found, Fault):
-        return DiscoveredSeat(endpoint.name, voice, "local", False, found.message)
+    resolved = parts.voices.find(voice)
+    if isinstance(resolved, Fault):
+        return DiscoveredSeat(endpoint.name, voice, "local", False, resolved.message)
     return DiscoveredSeat(endpoint.name, voice, "local", True, f"{title} at {endpoint.base_url}")
 
 
@@ -190,7 +190,7 @@ async def detect_local_server_models(parts: Parts, endpoint: Endpoint) -> list[s
 def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
     """Return the embedded models, the default one first."""
     runs = is_model_runtime_installed()
-    found: list[DiscoveredSeat] = []
+    seats: list[DiscoveredSeat] = []
     for model in sorted(list_model_files_on_disk(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
@@ -201,8 +201,8 @@ def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
                 if runs
                 else f"installed; to run it, first run `{Installation.install_command('local')}`"
             )
-        found.append(DiscoveredSeat(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
-    return found
+        seats.append(DiscoveredSeat(model.name, f"embedded:{model.name}", "embedded", model.installed and runs, note))
+    return seats
 
 
 # --- endpoints, for lists -------------------------------------------------------------------------

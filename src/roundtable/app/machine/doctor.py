@@ -136,8 +136,8 @@ async def run_doctor(
         store = msgspec.structs.replace(store, integrity=error.message)
         state = ("error", error.message) if session else state
     around = around or await inspect_machine(places, None)
-    found = _build_report(places, home, config, store, seating, state, around)
-    return msgspec.structs.replace(found, advice=(*found.advice, *unrun))
+    report = _build_report(places, home, config, store, seating, state, around)
+    return msgspec.structs.replace(report, advice=(*report.advice, *unrun))
 
 
 def _build_report(

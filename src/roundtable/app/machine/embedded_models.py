@@ -35,14 +35,16 @@ def is_model_runtime_installed() -> bool:
 
 def list_model_files_on_disk(places: Places) -> list[ModelState]:
     """Return every model of the catalog, the least useful first, then the person's own files."""
-    there = shelf.find_embedded_model_files(places.models)
+    installed = shelf.find_embedded_model_files(places.models)
     default = shelf.find_default_embedded_model(places.models) or ""
     states = [
-        _describe_catalog_model(model, there.get(name), name == default)
+        _describe_catalog_model(model, installed.get(name), name == default)
         for name, model in shelf.load_embedded_model_catalog().items()
     ]
     known = {state.name for state in states}
-    states += [_describe_own_model(name, path, name == default) for name, path in there.items() if name not in known]
+    states += [
+        _describe_own_model(name, path, name == default) for name, path in installed.items() if name not in known
+    ]
     if default and default not in {state.name for state in states}:
         states.append(_describe_own_model(default, Path(default), True))
     return states

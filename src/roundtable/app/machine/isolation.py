@@ -34,13 +34,13 @@ async def run_doctor_sandbox_check(settings: SandboxSettings, *, deep: bool) -> 
     chosen = "" if settings.use == "auto" else settings.use
     if isinstance(sandbox, str):
         return Isolation(chosen=chosen, missing=sandbox)
-    made = await run_escape_attempts(
+    attempts = await run_escape_attempts(
         sandbox, (*QUICK_ESCAPE_ATTEMPTS, *EXHAUSTION_ATTEMPTS) if deep else QUICK_ESCAPE_ATTEMPTS
     )
     return Isolation(
         sandbox.name,
         chosen,
-        held=tuple(outcome.attempt for outcome in made if outcome.blocked),
-        broken={outcome.attempt: outcome.note for outcome in made if outcome.blocked is False},
-        untried={outcome.attempt: outcome.note for outcome in made if outcome.blocked is None},
+        held=tuple(outcome.attempt for outcome in attempts if outcome.blocked),
+        broken={outcome.attempt: outcome.note for outcome in attempts if outcome.blocked is False},
+        untried={outcome.attempt: outcome.note for outcome in attempts if outcome.blocked is None},
     )

@@ -78,11 +78,11 @@ async def run_doctor_seat_check(parts: Parts, on_check: VoiceCheckCallback | Non
     try:
         source, seats = await _find_seats(parts)
     except RoundtableError:
-        found = {
+        discovered = {
             item.name: VoiceCheck("ok" if item.usable else "unusable", item.voice, item.note)
             for item in detect_configured_seats(parts)
         }
-        return Seating("config", {name: _build_participant([check]) for name, check in found.items()})
+        return Seating("config", {name: _build_participant([check]) for name, check in discovered.items()})
     seats = assign_judge_voices(seats, parts.endpoints)
     checked = await asyncio.gather(*(_check_seat(parts, seat, on_check) for seat in seats))
     judges = [await _check_voice(parts, seat.judge) if seat.judge else None for seat in seats]
@@ -120,10 +120,12 @@ async def _check_seat(parts: Parts, seat: Seat, on_check: VoiceCheckCallback | N
 
 async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
     kind, _, _ = voice.partition(":")
-    found = parts.voices.find(voice)
-    if isinstance(found, Fault):
+    resolved = parts.voices.find(voice)
+    if isinstance(resolved, Fault):
         return VoiceCheck(
-            _STATUS_BY_FAULT.get(found.kind, "unusable"), voice, _join_message_and_help(found.message, found.help)
+            _STATUS_BY_FAULT.get(resolved.kind, "unusable"),
+            voice,
+            _join_message_and_help(resolved.message, resolved.help),
         )
     endpoint = parts.endpoints.get(kind)
     if endpoint is None:

@@ -40,8 +40,8 @@ class SkillAgent(msgspec.Struct, frozen=True):
         return base / "skills" / SKILL_NAME
 
     def _find_home(self) -> Path:
-        said = os.environ.get(self.variable, "") if self.variable else ""
-        return Path(said).expanduser() / self.below if said else Path.home() / self.home
+        configured = os.environ.get(self.variable, "") if self.variable else ""
+        return Path(configured).expanduser() / self.below if configured else Path.home() / self.home
 
 
 SKILL_AGENTS = {
@@ -70,14 +70,14 @@ def find_installed_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     """Return the named agents, or those found on this machine."""
     if unknown := [name for name in names if name not in SKILL_AGENTS]:
         raise NotFound(f"The agent {unknown[0]} has no known folder for skills.", f"Known: {', '.join(SKILL_AGENTS)}.")
-    found = [SKILL_AGENTS[name] for name in names] or [
+    agents = [SKILL_AGENTS[name] for name in names] or [
         reader for reader in SKILL_AGENTS.values() if shutil.which(reader.name)
     ]
-    if not found:
+    if not agents:
         raise NotFound(
             "No agent that reads skills was found here.", f"Name one with --agent: {', '.join(SKILL_AGENTS)}."
         )
-    return found
+    return agents
 
 
 def install_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
@@ -117,11 +117,11 @@ def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool
 def _is_own_skill_file(path: Path) -> bool:
     """Return whether Roundtable wrote this file, in this version or another."""
     try:
-        found = "" if path.is_symlink() else path.read_text(encoding="utf-8")
+        content = "" if path.is_symlink() else path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
-    words, mark, _ = found.rpartition(_MARK_LINE.partition("{}")[0])
-    return bool(mark) and found == words + _MARK_LINE.format(_compute_skill_digest(words))
+    words, mark, _ = content.rpartition(_MARK_LINE.partition("{}")[0])
+    return bool(mark) and content == words + _MARK_LINE.format(_compute_skill_digest(words))
 
 
 def _check_skill_folder(reader: SkillAgent, project: Path | None) -> Path:

@@ -82,9 +82,9 @@ async def _inspect_agents(agents: Mapping[str, Agent]) -> dict[str, Program]:
 
 
 async def _inspect_sandboxes() -> dict[str, Program]:
-    found = {name: path for name in SANDBOX_PROGRAMS if (path := shutil.which(name))}
-    versions = await asyncio.gather(*(_read_version(path, "--version") for path in found.values()))
-    return {name: Program(found[name], version) for name, version in zip(found, versions, strict=True)}
+    programs = {name: path for name in SANDBOX_PROGRAMS if (path := shutil.which(name))}
+    versions = await asyncio.gather(*(_read_version(path, "--version") for path in programs.values()))
+    return {name: Program(programs[name], version) for name, version in zip(programs, versions, strict=True)}
 
 
 async def _inspect_services(parts: Parts | None) -> dict[str, LocalService]:
@@ -130,9 +130,9 @@ async def _read_version(*argv: str) -> str:
 
 
 async def _read_first_line(child: AgentProcess) -> str:
-    while heard := await child.read_output(_VERSION_TIMEOUT):
-        if heard.kind == "line":
-            return sanitize_line(heard.text.decode(errors="replace"), _MAX_VERSION_LENGTH)
-        if heard.kind != "stderr":
+    while output := await child.read_output(_VERSION_TIMEOUT):
+        if output.kind == "line":
+            return sanitize_line(output.text.decode(errors="replace"), _MAX_VERSION_LENGTH)
+        if output.kind != "stderr":
             break
     return ""

@@ -1,1 +1,1 @@
-"""From what a person asks for to a charter: the meeting, its stages, its prompts and what the seats are shown."""
+"""Opens meetings: builds the charter from an agenda, with its stages, prompts and context."""

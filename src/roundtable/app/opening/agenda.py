@@ -1,4 +1,4 @@
-"""What a person wants of a new meeting."""
+"""The agenda of a new meeting."""
 
 from __future__ import annotations
 

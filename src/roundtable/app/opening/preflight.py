@@ -100,15 +100,15 @@ def describe_unwritable_files_before_opening(
 
 
 def _read_existing(workspace: Path, paths: Iterable[str]) -> dict[str, FileContent]:
-    found: dict[str, FileContent] = {}
+    contents: dict[str, FileContent] = {}
     with ConfinedFolder.open(workspace) as tree:
         for path in paths:
             try:
                 content = tree.read(path)
             except UnsafePath:
                 continue
-            found |= {path: content} if content else {}
-    return found
+            contents |= {path: content} if content else {}
+    return contents
 
 
 def _name_files(problem: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ class RankedFile(NamedTuple):
 
 def extract_question_words(question: str) -> tuple[str, ...]:
     """The significant words of a question, each once."""
-    found = (word.lower() for word in _WORD.findall(question))
-    significant = dict.fromkeys(word for word in found if len(word) > 2 and word not in _COMMON_WORDS)
+    words = (word.lower() for word in _WORD.findall(question))
+    significant = dict.fromkeys(word for word in words if len(word) > 2 and word not in _COMMON_WORDS)
     return tuple(significant)[:_MOST_WORDS]
 
 

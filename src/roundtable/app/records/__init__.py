@@ -1,1 +1,1 @@
-"""Sessions that are over or elsewhere: exported, compared, recounted, branched, remembered, forgotten."""
+"""Stored sessions: export, comparison, recount, branches, memory and removal."""

@@ -1,1 +1,1 @@
-"""A session while it runs: in the background, watched from elsewhere, its gates, the hooks it calls."""
+"""Running sessions: background processes, live watching, open gates and hooks."""

@@ -171,12 +171,12 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
     """
     keys = {name: [*_find_keys_in_config({name: value}, str(path))] for name, value in values.items()}
     others = {name: value for name, value in values.items() if not keys[name]}
-    wrong = [*chain.from_iterable(keys.values()), *_find_mistakes(others, f"{path}: ")]
-    if len(wrong) > 1:
-        mistakes = "\n".join(f"{error.message} {error.help}" for error in wrong)
+    errors = [*chain.from_iterable(keys.values()), *_find_mistakes(others, f"{path}: ")]
+    if len(errors) > 1:
+        mistakes = "\n".join(f"{error.message} {error.help}" for error in errors)
         raise ConfigError(mistakes, "`roundtable doctor` checks the file again.")
-    if wrong:
-        raise wrong[0]
+    if errors:
+        raise errors[0]
     return msgspec.convert(values, Config)
 
 
@@ -201,17 +201,17 @@ def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
 def list_untrusted_settings(workspace: Path) -> dict[str, str]:
     """Return each setting of this workspace's config that needs trust, with its value."""
     own = _read_config_file(workspace_config_path(workspace))
-    asked = {
+    settings = {
         f"{table}.{name}": json.dumps(value)
         for table in _TABLES_NEEDING_TRUST
         for name, value in own.get(table, {}).items()
     }
     for name, seat in own.get("seats", {}).items():
-        asked |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _SEAT_KEYS_NEEDING_TRUST if key in seat}
+        settings |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _SEAT_KEYS_NEEDING_TRUST if key in seat}
     for path in list_untrusted_templates(workspace):
         text = path.read_bytes()
-        asked[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
-    return asked
+        settings[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
+    return settings
 
 
 def is_workspace_trusted(places: Places, workspace: Path) -> bool:
@@ -244,16 +244,16 @@ _TABLES_NEEDING_TRUST = ("endpoints", "agents", "checks", "sandbox", "hooks", "w
 def _withhold_untrusted(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Remove the settings by which a cloned workspace could reach a program, an address or a key."""
     withheld = [name for name in _TABLES_NEEDING_TRUST if name in own]
-    kept = {name: value for name, value in own.items() if name not in _TABLES_NEEDING_TRUST}
-    seats = cast("dict[str, dict[str, Any]]", kept.get("seats", {}))
+    allowed = {name: value for name, value in own.items() if name not in _TABLES_NEEDING_TRUST}
+    seats = cast("dict[str, dict[str, Any]]", allowed.get("seats", {}))
     for name, seat in seats.items():
         withheld += [f"seats.{name}.{key}" for key in _SEAT_KEYS_NEEDING_TRUST if key in seat]
     if seats:
-        kept["seats"] = {
+        allowed["seats"] = {
             name: {key: value for key, value in seat.items() if key not in _SEAT_KEYS_NEEDING_TRUST}
             for name, seat in seats.items()
         }
-    return kept, tuple(withheld)
+    return allowed, tuple(withheld)
 
 
 def _read_config_file(path: Path) -> dict[str, Any]:

@@ -30,18 +30,18 @@ def _parse_simple_yaml(text: str, where: str) -> dict[str, Any]:
         line = _strip_comment(raw)
         if not line or line == "---":
             continue
-        found = _LINE.match(line)
-        if found is None:
+        match = _LINE.match(line)
+        if match is None:
             raise _yaml_error(where, number, "only indented lines of `name: value` are supported")
-        indent = len(found["indent"])
+        indent = len(match["indent"])
         while indent <= open_blocks[-1][0]:
             open_blocks.pop()
         block = open_blocks[-1][1]
-        if found["value"] is None:
-            block[found["name"]] = inside = dict[str, Any]()
+        if match["value"] is None:
+            block[match["name"]] = inside = dict[str, Any]()
             open_blocks.append((indent, inside))
         else:
-            block[found["name"]] = _parse_yaml_value(found["value"], where, number)
+            block[match["name"]] = _parse_yaml_value(match["value"], where, number)
     return root
 
 

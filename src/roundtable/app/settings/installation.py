@@ -34,8 +34,8 @@ class Installation:
     def own_command() -> str:
         """Return the command that works in this folder: `roundtable` if it is on the PATH, else its path."""
         own = Path(sys.executable).with_name(COMMAND_NAME)
-        found = shutil.which(COMMAND_NAME)
-        if found and Path(found).resolve() == own.resolve():
+        program = shutil.which(COMMAND_NAME)
+        if program and Path(program).resolve() == own.resolve():
             return COMMAND_NAME
         words = [str(own)] if own.exists() else [sys.executable, "-m", COMMAND_NAME]
         here = Path.cwd()

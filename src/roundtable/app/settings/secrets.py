@@ -180,8 +180,8 @@ def remove_key(places: Places, workspace: Path, given: str) -> KeyState:
 
 def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
     """Return the name under which a key is stored, for an endpoint or a key name."""
-    found = _REFERENCE.fullmatch(given)
-    name = found[1] if found else given
+    match = _REFERENCE.fullmatch(given)
+    name = match[1] if match else given
     endpoints = _load_endpoints(places, workspace)
     endpoint = endpoints.get(name)
     if endpoint is not None:

@@ -49,11 +49,11 @@ def list_settings(places: Places, workspace: Path) -> list[Setting]:
         ("you", person),
         ("workspace", own),
     ]
-    found: dict[str, Setting] = {}
+    by_name: dict[str, Setting] = {}
     for source, values in layers:
         for path, value in _walk_leaves(values, ()):
-            found[format_setting_path(path)] = Setting(format_setting_path(path), value, source)
-    return [*found.values(), *(Setting(name, None, "withheld") for name in withheld)]
+            by_name[format_setting_path(path)] = Setting(format_setting_path(path), value, source)
+    return [*by_name.values(), *(Setting(name, None, "withheld") for name in withheld)]
 
 
 def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
@@ -97,16 +97,16 @@ def _parse_values(text: str, path: Path) -> dict[str, Any]:
 
 def _find_fitting_value(values: dict[str, Any], place: tuple[str, ...], typed: str, path: Path) -> Any:
     """Return the typed text as TOML, as a text, or as a list: the first form that is valid."""
-    wrong: ConfigError | None = None
+    first_error: ConfigError | None = None
     for value in _possible_values(typed):
         try:
             config.parse_config(set_nested_setting(values, place, value), path)
         except ConfigError as error:
-            wrong = wrong or error
+            first_error = first_error or error
         else:
             return value
-    assert wrong is not None
-    raise wrong
+    assert first_error is not None
+    raise first_error
 
 
 def _possible_values(typed: str) -> Iterator[Any]:

@@ -44,10 +44,10 @@ def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, Path]:
     """
     folder = workspace / ".roundtable"
     root = folder.resolve()
-    found = (
+    paths = (
         path for path in sorted(folder.glob(pattern)) if path.is_file() and path.stat().st_size <= MAX_TEMPLATE_BYTES
     )
-    return {path.stem: path for path in found if path.resolve() == root / path.relative_to(folder)}
+    return {path.stem: path for path in paths if path.resolve() == root / path.relative_to(folder)}
 
 
 def list_untrusted_templates(workspace: Path) -> list[Path]:

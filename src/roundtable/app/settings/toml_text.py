@@ -58,11 +58,11 @@ def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> st
     """Return the text with one setting changed or added; everything else is kept."""
     lines = text.splitlines()
     expected = set_nested_setting(tomllib.loads(text), path, value)
-    found = next((line for line in _find_setting_lines(lines) if line.path == path[: len(line.path)]), None)
-    if found is not None:
-        inside = path[len(found.path) :]
-        new = set_nested_setting(found.value, inside, value) if inside else value
-        lines[found.first : found.last] = [_render_changed_setting(lines[found.first : found.last], new)]
+    existing = next((line for line in _find_setting_lines(lines) if line.path == path[: len(line.path)]), None)
+    if existing is not None:
+        inside = path[len(existing.path) :]
+        new = set_nested_setting(existing.value, inside, value) if inside else value
+        lines[existing.first : existing.last] = [_render_changed_setting(lines[existing.first : existing.last], new)]
     else:
         _add_setting(lines, path, value)
     changed = "\n".join(lines) + "\n"

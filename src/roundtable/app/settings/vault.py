@@ -123,10 +123,14 @@ class Vault:
     def put(self, name: str, value: str) -> StoredKey:
         """Store a key, replacing one of that name; return its entry."""
         tail = get_key_tail(value)
-        kept = self._put_in_keychain(name, value)
+        in_keychain = self._put_in_keychain(name, value)
         with self._file.lock():
             contents = self._read()
-            stored = StoredKey("keychain", tail) if kept else StoredKey("file", tail, self._seal_value(contents, value))
+            stored = (
+                StoredKey("keychain", tail)
+                if in_keychain
+                else StoredKey("file", tail, self._seal_value(contents, value))
+            )
             contents.keys[name] = stored
             self._write(contents)
         return stored

@@ -52,9 +52,9 @@ class ConfigDraft(msgspec.Struct, frozen=True):
     def of(cls, path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
         """Draft the additions to a config for these settings; existing settings are kept."""
         before = path.read_text() if path.exists() else ""
-        there = tomllib.loads(before)
+        existing = tomllib.loads(before)
         top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
-        kept = [name for name in top if name in there]
+        kept = [name for name in top if name in existing]
         parts: list[str] = []
         if not before:
             parts += [
@@ -62,10 +62,10 @@ class ConfigDraft(msgspec.Struct, frozen=True):
                 *[_format_setting_line((name,), value) for name, value in top.items()],
             ]
             parts += [] if settings.get("seats") else [_NO_SEATS_COMMENT.rstrip()]
-        elif missing := [name for name in top if name not in there]:
+        elif missing := [name for name in top if name not in existing]:
             kept += [f"{name} (not changed: set it by hand or with `roundtable config set`)" for name in missing]
         for section, values in _list_sections(settings):
-            if _has_section(there, section):
+            if _has_section(existing, section):
                 kept.append(format_setting_path(section))
             else:
                 lines = "\n".join(_format_setting_line((*section, name), value) for name, value in values.items())
@@ -122,16 +122,16 @@ def write_config_file(path: Path, text: str) -> None:
 
 def _list_sections(settings: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
     """Return `[table]` and one section for each seat, endpoint and meeting."""
-    found: list[tuple[tuple[str, ...], dict[str, Any]]] = []
+    sections: list[tuple[tuple[str, ...], dict[str, Any]]] = []
     for name, values in settings.items():
         if not isinstance(values, dict):
             continue
         inside = cast("dict[str, Any]", values)
         if name in ("seats", "endpoints", "meetings"):
-            found += [((name, own), each) for own, each in inside.items()]
+            sections += [((name, own), each) for own, each in inside.items()]
         elif inside:
-            found.append(((name,), inside))
-    return found
+            sections.append(((name,), inside))
+    return sections
 
 
 def _has_section(values: dict[str, Any], section: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.opening.context_window import MAP_TITLE
 from roundtable.app.settings.places import Places
-from roundtable.core.decide.findings import parse_code_place
+from roundtable.core.decide.findings import CodePlace
 from roundtable.core.effects import ProjectSplit, SplitForReview
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind
@@ -67,11 +67,11 @@ async def texts(desk: Roundtable, done: ProjectSplit) -> dict[str, str]:
     """Return each file, joined from its parts."""
     items = sorted(
         (file for chunk in done.chunks for file in chunk.files),
-        key=lambda file: parse_code_place(file.name).first,
+        key=lambda file: CodePlace.parse(file.name).first,
     )
     found: dict[str, str] = {}
     for item in items:
-        path = parse_code_place(item.name).path
+        path = CodePlace.parse(item.name).path
         found[path] = found.get(path, "") + (await desk.sessions.read_blob(item.digest)).decode()
     return found
 

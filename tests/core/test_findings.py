@@ -15,7 +15,6 @@ from roundtable.core.decide.findings import (
     FindingStatus,
     WeighedFinding,
     finding_as_proven,
-    parse_code_place,
     pool_findings,
     unproven_findings,
     weigh_findings_by_proof,
@@ -155,7 +154,7 @@ def test_a_truncated_proof_is_not_run() -> None:
     ],
 )
 def test_a_code_place_is_read_in_every_common_notation(location: str, place: CodePlace) -> None:
-    assert parse_code_place(location) == place
+    assert CodePlace.parse(location) == place
 
 
 # --- pooling -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from roundtable.core.decide import decrees
 from roundtable.core.decide.decrees import (
-    decide_after_decree_gate,
+    decision_after_decree_answer,
     decrees_against_decision,
     find_repeated_decrees,
     is_decree_answered,
@@ -382,13 +382,13 @@ def test_a_decree_that_the_seats_did_not_see_also_binds() -> None:
 
 def test_an_upheld_decree_leaves_no_decision_and_an_allowed_one_a_notice() -> None:
     upheld, allowed = (
-        decide_after_decree_gate(DECREE, WINNER, "uphold"),
-        decide_after_decree_gate(DECREE, WINNER, "allow"),
+        decision_after_decree_answer(DECREE, WINNER, "uphold"),
+        decision_after_decree_answer(DECREE, WINNER, "allow"),
     )
     assert (upheld.outcome, upheld.winner, upheld.position, upheld.text) == (Outcome.DEADLOCK, "", "", "")
     assert "R-1a2b3c" in decision_sentence(upheld)
     assert "Nobody can run it." in decision_sentence(upheld)
     chinese = msgspec.structs.replace(DECREE, why="没人会维护。")
-    assert decision_sentence(decide_after_decree_gate(chinese, WINNER, "uphold")).endswith("没人会维护。")
+    assert decision_sentence(decision_after_decree_answer(chinese, WINNER, "uphold")).endswith("没人会维护。")
     assert (allowed.outcome, allowed.text) == (Outcome.REACHED, "It is typed.")
     assert "R-1a2b3c" in notice_sentences(allowed)[0]

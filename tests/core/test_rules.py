@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtable.core.decide import Ruling, rule_by_judge, rule_key_convergence, rule_no_objection, rule_score_threshold
-from roundtable.core.decide.agreement import slug_similarity
+from roundtable.core.text.wording import slug_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
 from roundtable.report.reasons import reasons_text

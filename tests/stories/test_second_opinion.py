@@ -10,17 +10,12 @@ from typing import Any
 
 import pytest
 
-from roundtable.core.decide.second_opinion import (
-    follow_up_reason,
-    is_follow_up_enabled,
-    second_opinion_prompt_role,
-    second_opinion_stop_reason,
-)
 from roundtable.core.values import ContextItem, Decision, Limits, Outcome, Quorum
 from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.meetings import find_meeting
 from roundtable.report.html import render_session_page
 from roundtable.report.reasons import decision_sentence
+from roundtable.report.second_opinion_run import second_opinion_follow_up_reason, second_opinion_stop_reason
 from roundtable.report.transcript import render_transcript
 from tests.doors.command_line import Cli
 from tests.stories.kill_and_resume import full_prompt, kill_meeting_after_every_fact, last_message
@@ -85,10 +80,8 @@ async def test_opposite_answers_are_divergent_and_followed_up_once() -> None:
     assert await round_names(harness) == [FIRST, FOLLOW_UP], (
         "yes against no needs no ballot, and there is no third round"
     )
-    assert is_follow_up_enabled(session)
-    assert follow_up_reason(session) == "disagreement"
+    assert second_opinion_follow_up_reason(session) == "disagreement"
     assert second_opinion_stop_reason(session) == "follow_up_complete"
-    assert [second_opinion_prompt_role(name) for name in session.rounds] == ["initial", "follow_up"]
     assert "They disagree." in last_message(harness, FOLLOW_UP, "claude")
     assert [dissent.seat for dissent in decision.dissent] == list(PAIR)
 
@@ -179,7 +172,7 @@ async def test_if_stances_do_not_decide_the_seats_rate_whether_their_answers_agr
     )
     decision = await hold_meeting(harness, follow_up=True)
     session = await harness.session()
-    assert follow_up_reason(session) == reason
+    assert second_opinion_follow_up_reason(session) == reason
     assert list(session.rounds)[:2] == [FIRST, BALLOT]
     assert (decision.outcome is Outcome.REACHED) is not bool(reason)
     assert second_opinion_stop_reason(session) == ("follow_up_complete" if reason else "follow_up_not_needed")
@@ -215,7 +208,7 @@ async def test_a_blocking_risk_is_followed_up_even_if_all_say_yes() -> None:
         ),
     )
     decision = await hold_meeting(harness, follow_up=True)
-    assert follow_up_reason(await harness.session()) == "risk"
+    assert second_opinion_follow_up_reason(await harness.session()) == "risk"
     assert f"- claude, to be settled first: “{risk}”" in decision.text
     assert "- opencode: “Links may break”" in decision.text
     calm = create_harness(
@@ -307,7 +300,7 @@ async def test_if_the_follow_up_fails_the_first_round_decides() -> None:
     decision = await hold_meeting(harness, follow_up=True)
     session = await harness.session()
     assert second_opinion_stop_reason(session) == "follow_up_failed"
-    assert follow_up_reason(session) == "disagreement"
+    assert second_opinion_follow_up_reason(session) == "disagreement"
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.basis == (FIRST,)
     assert decision.degraded
@@ -342,7 +335,7 @@ async def test_a_second_opinion_without_a_requested_follow_up_is_complete_after_
     assert second_opinion_stop_reason(await harness.session()) == "", "it has not been held yet"
     await harness.run()
     assert second_opinion_stop_reason(await harness.session()) == "round_one_complete"
-    assert follow_up_reason(await harness.session()) == ""
+    assert second_opinion_follow_up_reason(await harness.session()) == ""
 
 
 @pytest.mark.feature("S2.12")

@@ -43,7 +43,7 @@ class DecreeReview:
                 if not self._asked_before(entry) and decrees.is_decree_answered_by_decision(entry, decision, answers):
                     continue
                 self._answers[entry.id] = await self._ask(decrees.decree_gate(entry, decision, len(self._answers) + 1))
-            decision = decrees.decide_after_decree_gate(entry, decision, self._answers[entry.id])
+            decision = decrees.decision_after_decree_answer(entry, decision, self._answers[entry.id])
             if decision.outcome is not Outcome.REACHED:
                 break
         return decision

@@ -8,11 +8,10 @@ provider prefix caches apply; only removing context invalidates them, once.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.decide.claims import render_proof
 from roundtable.core.decide.decrees import find_unanswered_decree
 from roundtable.core.decide.trial_outcome import refused_file
 from roundtable.core.effects import (
@@ -22,12 +21,14 @@ from roundtable.core.effects import (
     ChecksRun,
     ClaimsProven,
     ProjectRan,
+    Proof,
     SharedResult,
 )
 from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import fence_untrusted_text
-from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.sanitize import sanitize_line, sanitize_text
+from roundtable.core.text.wording import fence_code
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
 from roundtable.report.candidate_words import render_candidate_trial
 from roundtable.report.check_words import refused_file_sentence, render_failed_check_for_seats
@@ -35,6 +36,8 @@ from roundtable.report.run_words import render_project_run
 
 T = TypeVar("T")
 Texts = Mapping[Digest, str]
+
+_MAX_CLAIM_LENGTH, _MAX_PROGRAM_LENGTH = 300, 2_000
 
 
 def _quote_seat_answers(name: str, answers: str | Sequence[str]) -> str:
@@ -78,7 +81,7 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
     match result:
         case ClaimsProven():
             return [
-                fence_untrusted_text("check", "a proof", "\n".join(filter(None, render_proof(proof))))
+                fence_untrusted_text("check", "a proof", "\n".join(filter(None, _render_proof(proof))))
                 for proof in result.proofs
             ]
         case CandidatesTried():
@@ -109,6 +112,26 @@ def _render_shared_result(result: SharedResult, seat: str) -> list[str]:
                 fence_untrusted_text("check", outcome.name, f"{' '.join(outcome.argv)} {ending}.\n{outcome.output}")
             )
     return blocks
+
+
+def _render_proof(proof: Proof) -> Iterator[str]:
+    """Return a claim with its program, the result and the output."""
+    yield f"Claimed: {sanitize_line(proof.claim, _MAX_CLAIM_LENGTH)}"
+    yield _describe_proof_result(proof)
+    if proof.program:
+        yield fence_code(sanitize_text(proof.program)[:_MAX_PROGRAM_LENGTH])
+    if proof.outcome is not None:
+        yield sanitize_text(proof.outcome.output)
+
+
+def _describe_proof_result(proof: Proof) -> str:
+    """Return the result of a proof in one sentence."""
+    if proof.held is None:
+        return f"It could not be run: {sanitize_line(proof.why, _MAX_CLAIM_LENGTH)}"
+    if not proof.held:
+        return "Running it showed that this is not so (exit code 1)."
+    before = " It was so before the change as well." if proof.held_before else ""
+    return f"Running it showed that this is so (exit code 0).{before}"
 
 
 def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:

@@ -54,13 +54,13 @@ async def _hold_council_meeting(table: Table) -> Decision:
     ratings: rule.PositionRatings = {}
     if rule.has_different_positions(blind) and not table.charter.options and await table.may_open(BALLOT):
         ratings = await hold_position_ballot(table, BALLOT, blind)
-    standing = rule.standing_after_blind_round(blind, table.labels, table.charter.options, ratings)
+    standing = rule.CouncilStanding.after_blind_round(blind, table.labels, table.charter.options, ratings)
 
     for number in range(3, settings.rounds + 3):
         round = f"council/{number}-reconsider"
         if standing.settled or not await table.may_open(round):
             break
-        standing = rule.standing_after_reading(standing, await _cross_reading(table, round, standing))
+        standing = standing.after_reading(await _cross_reading(table, round, standing))
 
     return rule.decide_council(standing, await _ask_to_break_tie(table, standing))
 

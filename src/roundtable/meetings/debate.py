@@ -58,7 +58,7 @@ async def _hold_debate_meeting(table: Table) -> Decision:
     seed = await _ask_seed(table)
     if not seed.quorate:
         return decide_without_quorum(seed)
-    standing = await _hold_objections(table, settings, rule.debate_after_blind_round(seed))
+    standing = await _hold_objections(table, settings, rule.Debate.after_blind_round(seed))
     ruling = standing.ruling(settings.support)
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:

@@ -16,13 +16,16 @@ from msgspec import Meta
 
 from roundtable.core.decide.named_rules import DecisionRule, RuleInput, decide_chosen_by_person
 from roundtable.core.decide.points import collect_debate_points
-from roundtable.core.decide.positions import decide_without_quorum, positions_by_seat
-from roundtable.core.decide.vote import read_out_candidates
+from roundtable.core.decide.positions import counted_positions, decide_without_quorum
 from roundtable.core.ports import Table
 from roundtable.core.reasons import StoppedBeforeDeciding
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import ask_choose_gate, fulfill_seat_requests_of_round
+from roundtable.meetings.shared_rounds import (
+    ask_choose_gate,
+    fulfill_seat_requests_of_round,
+    render_candidates_for_prompt,
+)
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
 APPLY_OPTION = "apply"
@@ -177,11 +180,11 @@ async def _ask_round(table: Table, name: str, planned: RecipeRound, hearing: Rul
     options = table.charter.options
     values = {"options": "\n".join(f"- {option}" for option in options)}
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
-    lists = {"candidates": read_out_candidates(hearing.candidates)}
+    lists = {"candidates": render_candidates_for_prompt(hearing.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
         BALLOT: [candidate.id for candidate in hearing.candidates],
-        OBJECTIONS: list(positions_by_seat(hearing.pitched)) if hearing.pitched else [],
+        OBJECTIONS: list(counted_positions(hearing.pitched)) if hearing.pitched else [],
     }
     return await table.ask(
         name,

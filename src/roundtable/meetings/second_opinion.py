@@ -57,11 +57,11 @@ async def _hold_second_opinion_meeting(table: Table) -> Decision:
     ratings: positions.PositionRatings = {} if options else opinions.ratings_from_stances(first, table.labels)
     if not options and not ratings and positions.has_different_positions(first) and await table.may_open(BALLOT):
         ratings = await hold_position_ballot(table, BALLOT, first)
-    standing = positions.standing_after_blind_round(first, table.labels, options, ratings)
+    standing = positions.CouncilStanding.after_blind_round(first, table.labels, options, ratings)
 
     reason = opinions.find_divergence(standing) if settings.follow_up else ""
     if reason and await table.may_open(FOLLOW_UP_ROUND_NAME):
-        standing = positions.standing_after_reading(standing, await _ask_follow_up(table, reason, standing))
+        standing = standing.after_reading(await _ask_follow_up(table, reason, standing))
     return opinions.decide_second_opinion(standing)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtable.core.decide.claims import apply_proofs_to_round
-from roundtable.core.decide.positions import PositionRatings, positions_by_seat
+from roundtable.core.decide.positions import PositionRatings, counted_positions
 from roundtable.core.effects import ClaimsProven, ProveClaims, ReadFiles, RunChecks
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Reasons
@@ -26,7 +26,7 @@ def render_options_for_prompt(task: str, options: Sequence[str]) -> str:
 
 async def hold_position_ballot(table: Table, name: str, answers: Round) -> PositionRatings:
     """Hold one secret ballot on which positions each seat finds the same as its own, acceptable or opposed."""
-    positions = positions_by_seat(answers)
+    positions = counted_positions(answers)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
         name,
@@ -69,3 +69,8 @@ async def prove_claims_of_round(table: Table, round: Round, earlier: Sequence[Ro
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None
     return apply_proofs_to_round(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)
+
+
+def render_candidates_for_prompt(candidates: Sequence[Proposal]) -> tuple[str, ...]:
+    """The candidates of a vote as the seats see them."""
+    return tuple(f"{candidate.id}: {candidate.text}" for candidate in candidates)

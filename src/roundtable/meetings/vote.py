@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.positions import decide_without_quorum
-from roundtable.core.decide.vote import RankedPoll, decide_vote, read_out_candidates, vote_candidates
+from roundtable.core.decide.vote import RankedPoll, decide_vote, ranked_vote_candidates
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import ask_choose_gate
+from roundtable.meetings.shared_rounds import ask_choose_gate, render_candidates_for_prompt
 
 PITCH = PlannedRound("pitch", "position", Turns(visibility="none"))
 DISCUSS = PlannedRound("discuss", "free", Turns(visibility="previous_rounds"))
@@ -45,7 +45,9 @@ async def _hold_vote_meeting(table: Table) -> Decision:
         )
         if not open_rounds[0].quorate:
             return decide_without_quorum(open_rounds[0])
-    candidates_offered = vote_candidates(table.charter.options, open_rounds[0] if open_rounds else None, table.labels)
+    candidates_offered = ranked_vote_candidates(
+        table.charter.options, open_rounds[0] if open_rounds else None, table.labels
+    )
 
     for number in range(2, settings.rounds + 2):
         round = f"vote/{number}-discuss"
@@ -63,7 +65,7 @@ async def _hold_vote_meeting(table: Table) -> Decision:
 
 
 async def _hold_discussion(table: Table, round: str, candidates_offered: Sequence[Proposal]) -> Round:
-    prompt = Prompt(DISCUSS.template, lists={"candidates": read_out_candidates(candidates_offered)})
+    prompt = Prompt(DISCUSS.template, lists={"candidates": render_candidates_for_prompt(candidates_offered)})
     return await table.ask(round, prompt, expect=Expect(DISCUSS.codec), turns=DISCUSS.turns)
 
 
@@ -71,7 +73,7 @@ async def _hold_ballot(table: Table, number: int, candidates_offered: Sequence[P
     """Let every seat rank all candidates, in secret."""
     return await table.ask(
         f"vote/{number}-ballot",
-        Prompt(BALLOT.template, lists={"candidates": read_out_candidates(candidates_offered)}),
+        Prompt(BALLOT.template, lists={"candidates": render_candidates_for_prompt(candidates_offered)}),
         expect=Expect(BALLOT.codec, tuple(proposal.id for proposal in candidates_offered)),
         turns=BALLOT.turns,
     )

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 
-from roundtable.core.decide.second_opinion import (
-    follow_up_reason,
-    is_follow_up_enabled,
-    second_opinion_prompt_role,
-    second_opinion_stop_reason,
-)
+from roundtable.core.decide.second_opinion import FOLLOW_UP_ROUND_NAME, OPINIONS_ROUND_NAME
 from roundtable.core.events import Recorded, encode_events_as_jsonl
 from roundtable.core.session import RoundRecord, SeatState, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
+from roundtable.core.values import Outcome
 from roundtable.core.verdict import Stance
 from roundtable.report.phrases import describe_fault, describe_position
 from roundtable.report.reasons import decision_sentence
@@ -111,8 +108,8 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
         topic=sanitize_text(session.charter.question),
         meeting=session.charter.meeting,
         participants=tuple(seat.name for seat in session.charter.seats),
-        follow_up_enabled=is_follow_up_enabled(session),
-        follow_up_reason=sanitize_text(follow_up_reason(session)),
+        follow_up_enabled=_is_follow_up_enabled(session),
+        follow_up_reason=sanitize_text(second_opinion_follow_up_reason(session)),
         stop_reason=second_opinion_stop_reason(session),
         rounds=tuple(_summarize_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
         outcome=session.status,
@@ -190,7 +187,7 @@ def render_json_document(data: object) -> str:
 
 def _summarize_round(number: int, record: RoundRecord) -> RunRound:
     answers = tuple(_summarize_answer(record.turns[seat]) for seat in record.opened.order)
-    return RunRound(number, record.name, second_opinion_prompt_role(record.name), answers)
+    return RunRound(number, record.name, _round_role(record), answers)
 
 
 def _summarize_answer(turn: Turn) -> RunAnswer:
@@ -209,3 +206,54 @@ def _summarize_answer(turn: Turn) -> RunAnswer:
         voice=move.voice,
         seconds=round(move.timing.total, 3),
     )
+
+
+def _round_role(record: RoundRecord) -> str:
+    """The role of a round by its prompt, such as `initial` or `follow_up`."""
+    template = record.opened.prompt.template
+    return _ROUND_ROLES.get(template, template)
+
+
+_ROUND_ROLES = {"opinion": "initial", "follow-up": "follow_up"}
+
+StopReason = Literal[
+    "",
+    "round_one_complete",
+    "follow_up_not_needed",
+    "follow_up_complete",
+    "follow_up_failed",
+    "all_participants_failed",
+]
+
+
+def second_opinion_stop_reason(session: Session) -> StopReason:
+    """Return why the meeting ended; empty while it runs, if it was cancelled, and for other meetings."""
+    decision = session.decision
+    if decision is None or decision.outcome is Outcome.CANCELLED or session.charter.meeting != "second-opinion":
+        return ""
+    first = session.rounds.get(OPINIONS_ROUND_NAME)
+    if first is None or not any(move.verdict.counts for move in first.moves()):
+        return "all_participants_failed"
+    if not _is_follow_up_enabled(session) or not _quorate(first):
+        return "round_one_complete"
+    if FOLLOW_UP_ROUND_NAME in session.limit_stops:
+        return "follow_up_failed"
+    if FOLLOW_UP_ROUND_NAME not in session.rounds:
+        return "follow_up_not_needed"
+    return "follow_up_complete" if _quorate(session.rounds[FOLLOW_UP_ROUND_NAME]) else "follow_up_failed"
+
+
+def _is_follow_up_enabled(session: Session) -> bool:
+    """Return whether a follow-up was requested."""
+    return bool(session.charter.settings.get("follow_up", False))
+
+
+def second_opinion_follow_up_reason(session: Session) -> str:
+    """Return why a follow-up was held; empty if none was."""
+    asked_again = session.rounds.get(FOLLOW_UP_ROUND_NAME)
+    return asked_again.opened.prompt.values.get("reason", "") if asked_again else ""
+
+
+def _quorate(record: RoundRecord) -> bool:
+    """Return whether a round has a quorum."""
+    return record.closed is not None and record.closed.quorate

@@ -12,7 +12,7 @@ import msgspec
 
 from roundtable.app.parts import FindSandbox
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.findings import parse_code_place
+from roundtable.core.decide.findings import CodePlace
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Sandbox, Store
@@ -186,7 +186,7 @@ def _find_missing_locations(trees: ProofTrees, verdicts: Sequence[Verdict]) -> d
         return sources
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
     for location in {issue.location for verdict in verdicts for issue in verdict.issues if issue.location}:
-        place = parse_code_place(location)
+        place = CodePlace.parse(location)
         if why := check_proof_location(here, place.path, place.last):
             sources[location] = sanitize_line(why, 200)
     return dict(sorted(sources.items()))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from roundtable.core.decide.positions import normalize_position
 from roundtable.core.effects import Proof
-from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.core.text.wording import fence_code
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -51,26 +49,3 @@ def _without_objection(said: Verdict) -> Stance:
     if said.points:
         return Stance.AMEND
     return Stance.SUPPORT if said.target else Stance.UNKNOWN
-
-
-_CLAIM, _PROGRAM = 300, 2_000
-
-
-def render_proof(proof: Proof) -> Iterator[str]:
-    """Return a claim with its program, the result and the output."""
-    yield f"Claimed: {sanitize_line(proof.claim, _CLAIM)}"
-    yield _describe_proof_result(proof)
-    if proof.program:
-        yield fence_code(sanitize_text(proof.program)[:_PROGRAM])
-    if proof.outcome is not None:
-        yield sanitize_text(proof.outcome.output)
-
-
-def _describe_proof_result(proof: Proof) -> str:
-    """Return the result of a proof in one sentence."""
-    if proof.held is None:
-        return f"It could not be run: {sanitize_line(proof.why, _CLAIM)}"
-    if not proof.held:
-        return "Running it showed that this is not so (exit code 1)."
-    before = " It was so before the change as well." if proof.held_before else ""
-    return f"Running it showed that this is so (exit code 0).{before}"

@@ -10,7 +10,7 @@ import msgspec
 from roundtable.core.decide.agreement import rule_no_objection
 from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
 from roundtable.core.decide.points import DebatePoints, collect_debate_points
-from roundtable.core.decide.positions import normalize_position, positions_by_seat
+from roundtable.core.decide.positions import counted_positions, normalize_position
 from roundtable.core.decide.ruling import Ruling, counted_verdicts
 from roundtable.core.reasons import ObjectionsNotAsked, PersonChose, TooFewAnswers
 from roundtable.core.text.wording import join_names
@@ -27,6 +27,15 @@ class Debate(msgspec.Struct, frozen=True):
     proposals: tuple[Proposal, ...]
     rounds: tuple[Round, ...] = ()
 
+    @classmethod
+    def after_blind_round(cls, seed: Round) -> Debate:
+        """Return a debate on the blind answers; answers with equal text are one proposal."""
+        groups: dict[str, list[str]] = {}
+        positions = counted_positions(seed)
+        for seat, text in positions.items():
+            groups.setdefault(normalize_position(text), []).append(seat)
+        return cls(seed, tuple(Proposal(seats[0], positions[seats[0]], tuple(seats)) for seats in groups.values()))
+
     def after(self, round: Round) -> Debate:
         """Return the debate with one more round."""
         return msgspec.structs.replace(self, rounds=(*self.rounds, round))
@@ -39,7 +48,7 @@ class Debate(msgspec.Struct, frozen=True):
     @property
     def authors(self) -> tuple[str, ...]:
         """The seats whose proposals can be agreed with."""
-        return tuple(positions_by_seat(self.seed))
+        return tuple(counted_positions(self.seed))
 
     @property
     def points(self) -> DebatePoints:
@@ -102,15 +111,6 @@ class Debate(msgspec.Struct, frozen=True):
             stance = said.stance if target or said.stance is Stance.OPPOSE else Stance.UNKNOWN
             verdicts[seat] = msgspec.structs.replace(said, target=target, stance=stance)
         return verdicts
-
-
-def debate_after_blind_round(seed: Round) -> Debate:
-    """Return a debate on the blind answers; answers with equal text are one proposal."""
-    groups: dict[str, list[str]] = {}
-    positions = positions_by_seat(seed)
-    for seat, text in positions.items():
-        groups.setdefault(normalize_position(text), []).append(seat)
-    return Debate(seed, tuple(Proposal(seats[0], positions[seats[0]], tuple(seats)) for seats in groups.values()))
 
 
 def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> Decision:

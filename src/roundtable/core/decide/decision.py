@@ -12,14 +12,14 @@ from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Pr
 MAX_POSITION_LINE = 200
 
 
-def last_moves_by_seat(rounds: Sequence[Round]) -> dict[str, Move]:
+def last_counted_moves(rounds: Sequence[Round]) -> dict[str, Move]:
     """Return the newest readable move of every seat in the order of the electorate."""
     words = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
     seated = dict.fromkeys(seat for round in rounds for seat in round.electorate)
     return {seat: words[seat] for seat in seated if seat in words}
 
 
-def position_line(move: Move) -> str:
+def position_from_move(move: Move) -> str:
     """Return the position of a seat in one line, or the first line of its reply."""
     said = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
     return move.verdict.position or (said if len(said) <= MAX_POSITION_LINE else f"{said[: MAX_POSITION_LINE - 1]}…")
@@ -27,7 +27,7 @@ def position_line(move: Move) -> str:
 
 def dissent_from_move(move: Move, position: str = "") -> Dissent:
     """Return a dissenting move as dissent, word for word."""
-    return Dissent(move.seat, position or position_line(move), move.text, move.verdict.prediction)
+    return Dissent(move.seat, position or position_from_move(move), move.text, move.verdict.prediction)
 
 
 def decision_from_ruling(
@@ -49,7 +49,7 @@ def decision_from_ruling(
         ruling.outcome,
         how=ruling.why,
         winner=winner,
-        position=texts.get(winner) or (position_line(spokesman) if spokesman else ""),
+        position=texts.get(winner) or (position_from_move(spokesman) if spokesman else ""),
         text=spokesman.text if spokesman else "",
         author=spokesman.seat if spokesman else "",
         electorate=newest.electorate,

@@ -179,7 +179,7 @@ def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Ga
     return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details, kind=DECREE_GATE)
 
 
-def decide_after_decree_gate(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
+def decision_after_decree_answer(entry: RecalledEntry, decision: Decision, option: str) -> Decision:
     """The decision after that answer."""
     if option == ALLOW:
         notice = DecreeAllowed(decision.position, entry.id, entry.text)

@@ -11,10 +11,9 @@ from enum import StrEnum
 
 import msgspec
 
-from roundtable.core.decide.agreement import slug_similarity
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.reasons import FindingRepair, FindingsUnfixed
-from roundtable.core.text.wording import distinctive_words
+from roundtable.core.text.wording import distinctive_words, slug_similarity
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 
@@ -47,6 +46,15 @@ class CodePlace(msgspec.Struct, frozen=True, omit_defaults=True):
         """As people write it."""
         lines = f":{self.first}" + (f"-{self.last}" if self.last > self.first else "") if self.first else ""
         return f"{self.path}{lines}"
+
+    @classmethod
+    def parse(cls, location: str) -> CodePlace:
+        """Read a place such as `src/a.py:10-14`; `./` and quotation marks around it are ignored."""
+        match = _PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
+        if match is None:
+            return cls()
+        first = int(match[2] or 0)
+        return cls(match[1].strip(), first, max(first, int(match[3] or 0)))
 
 
 class FindingStatus(StrEnum):
@@ -91,7 +99,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     def place(self) -> CodePlace:
         """Where the first who named a place saw it."""
         return next(
-            (found for report in self.said if (found := parse_code_place(report.issue.location)).path), CodePlace()
+            (found for report in self.said if (found := CodePlace.parse(report.issue.location)).path), CodePlace()
         )
 
     @property
@@ -147,15 +155,6 @@ class WeighedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: FindingEvidence
     by: tuple[Proof, ...] = ()
     nowhere: str = ""
-
-
-def parse_code_place(location: str) -> CodePlace:
-    """`src/a.py:10-14` as a place; `./` and the marks around a path are not part of it."""
-    match = _PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
-    if match is None:
-        return CodePlace()
-    first = int(match[2] or 0)
-    return CodePlace(match[1].strip(), first, max(first, int(match[3] or 0)))
 
 
 def pool_findings(*rounds: Round) -> tuple[Finding, ...]:
@@ -258,7 +257,7 @@ def _at_once(one: FindingReport, other: FindingReport) -> bool:
 def _same(one: FindingReport, other: FindingReport) -> bool:
     if _differ(one.issue.text, other.issue.text):
         return False
-    here, there = parse_code_place(one.issue.location), parse_code_place(other.issue.location)
+    here, there = CodePlace.parse(one.issue.location), CodePlace.parse(other.issue.location)
     words, others = (distinctive_words(report.issue.text) for report in (one, other))
     if _at_once(one, other):
         return words == others and here == there

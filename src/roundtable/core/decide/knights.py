@@ -9,7 +9,12 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.agreement import rule_score_threshold
-from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_moves_by_seat, position_line
+from roundtable.core.decide.decision import (
+    decision_from_ruling,
+    dissent_from_move,
+    last_counted_moves,
+    position_from_move,
+)
 from roundtable.core.decide.lead import decide_lead_seat
 from roundtable.core.decide.positions import has_different_positions, normalize_position
 from roundtable.core.decide.ruling import Ruling
@@ -63,13 +68,13 @@ class KnightsAccord(msgspec.Struct, frozen=True):
         said = {
             move.seat: move for round in self.rounds for move in round.moves if move.verdict.counts and _proposes(move)
         }
-        return {seat: said.get(seat, move) for seat, move in last_moves_by_seat(self.rounds).items()}
+        return {seat: said.get(seat, move) for seat, move in last_counted_moves(self.rounds).items()}
 
     def proposals(self) -> tuple[Proposal, ...]:
         """What the seats proposed last, each under the name of its first author; the same words are one proposal."""
         found: dict[str, Proposal] = {}
         for seat, move in self.words().items():
-            said = position_line(move)
+            said = position_from_move(move)
             known = found.get(normalize_position(said), Proposal(seat, said))
             found[normalize_position(said)] = msgspec.structs.replace(known, authors=(*known.authors, seat))
         return tuple(found.values())
@@ -107,7 +112,7 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
     What the table itself rejects is nobody's, so that nobody speaks for it or against it.
     """
     ruling, words = _taken(accord.ruling, choice, chosen), accord.words()
-    newest = last_moves_by_seat(accord.rounds)
+    newest = last_counted_moves(accord.rounds)
     rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
     spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
     spokesman = words[chosen] if chosen else spokesman

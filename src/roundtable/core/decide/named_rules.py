@@ -9,8 +9,8 @@ import msgspec
 
 from roundtable.core.decide import code_red, knights
 from roundtable.core.decide import debate as debating
-from roundtable.core.decide.decision import last_moves_by_seat
-from roundtable.core.decide.vote import RankedPoll, decide_vote, vote_candidates
+from roundtable.core.decide.decision import last_counted_moves
+from roundtable.core.decide.vote import RankedPoll, decide_vote, ranked_vote_candidates
 from roundtable.core.reasons import PersonChose
 from roundtable.core.values import Charter, Decision, Outcome, Proposal, Round
 
@@ -27,7 +27,7 @@ class RuleInput(msgspec.Struct, frozen=True):
     @property
     def candidates(self) -> tuple[Proposal, ...]:
         """What can be voted on."""
-        return vote_candidates(self.charter.options, self.pitched, self.labels)
+        return ranked_vote_candidates(self.charter.options, self.pitched, self.labels)
 
 
 class DecisionRuleBase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
@@ -61,7 +61,7 @@ class NoObjectionRule(DecisionRuleBase, frozen=True, tag="no_objection"):
     def conclude(self, hearing: RuleInput) -> Decision:
         """In the words of who pitched it."""
         assert hearing.pitched is not None
-        debate = msgspec.structs.replace(debating.debate_after_blind_round(hearing.pitched), rounds=hearing.deciding)
+        debate = msgspec.structs.replace(debating.Debate.after_blind_round(hearing.pitched), rounds=hearing.deciding)
         return debating.decide_debate(debate, self.support)
 
 
@@ -97,7 +97,7 @@ DECISION_RULE_NAMES = tuple(str(rule.__struct_config__.tag) for rule in get_args
 def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> Decision:
     """The decision once the person took one of the proposals, in its author's words where it has one."""
     taken = next(proposal for proposal in decision.proposals if proposal.id == id)
-    words = last_moves_by_seat(hearing.rounds)
+    words = last_counted_moves(hearing.rounds)
     spokesman = next((words[author] for author in taken.authors if author in words), None)
     return msgspec.structs.replace(
         decision,

@@ -84,8 +84,59 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         """The proposals as seats see them."""
         return tuple(f"{proposal.id}: {proposal.text}" for proposal in self.proposals)
 
+    @classmethod
+    def after_blind_round(
+        cls, blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: PositionRatings
+    ) -> CouncilStanding:
+        """Return the state after the blind round; its votes are kept permanently."""
+        positions = counted_positions(blind)
+        proposals = _listed(options, positions) if options else _grouped(positions, labels, ratings)
+        stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
+        words = {move.seat: move for move in blind.moves if move.seat in stands}
+        by_proposal = {seat: _per_proposal(given, proposals, labels) for seat, given in ratings.items()}
+        return cls(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
 
-def positions_by_seat(round: Round) -> dict[str, str]:
+    def after_reading(self, again: Round) -> CouncilStanding:
+        """The state after a round of reading; a seat that switches without a reason keeps its blind position."""
+        if not again.quorate:
+            valid = len(counted_positions(again))
+            notice = RoundBelowQuorum(again.name, valid, len(again.electorate), self.last.name)
+            return msgspec.structs.replace(self, moving=False, notices=(*self.notices, notice))
+        stands: dict[str, str] = {}
+        proposals = list(self.proposals)
+        words = {seat: move for seat, move in self.words.items() if again.move_of(seat) is not None}
+        conformity: list[str] = []
+        moved = False
+        for move in again.moves:
+            seat, stand = move.seat, move.verdict.target
+            if not move.verdict.counts or not stand:
+                words.pop(seat, None)
+                continue
+            before = self.stands.get(seat, self.blind_stands.get(seat))
+            blind_move = self.blind.move_of(seat)
+            if before is not None and stand != before and blind_move and not has_named_reason(move):
+                conformity.append(seat)
+                stands[seat], words[seat] = self.blind_stands.get(seat, before), blind_move
+                continue
+            if stand == NEW_PROPOSAL:
+                stand = f"{self.labels[seat]}{len(proposals) + 1}"
+                proposals.append(Proposal(stand, move.verdict.position, (seat,)))
+            moved = moved or stand != before
+            held = words.get(seat) if stand == before else None
+            stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=held.text) if held else move
+        return msgspec.structs.replace(
+            self,
+            last=again,
+            proposals=tuple(proposals),
+            stands=stands,
+            words=words,
+            ratings={},
+            moving=moved,
+            conformity=tuple(conformity),
+        )
+
+
+def counted_positions(round: Round) -> dict[str, str]:
     """Return the readable positions by seat."""
     return {move.seat: move.verdict.position for move in round.moves if move.verdict.counts}
 
@@ -97,19 +148,7 @@ def normalize_position(position: str) -> str:
 
 def has_different_positions(round: Round) -> bool:
     """Return whether the normalized positions differ."""
-    return len({normalize_position(position) for position in positions_by_seat(round).values()}) > 1
-
-
-def standing_after_blind_round(
-    blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: PositionRatings
-) -> CouncilStanding:
-    """Return the state after the blind round; its votes are kept permanently."""
-    positions = positions_by_seat(blind)
-    proposals = _listed(options, positions) if options else _grouped(positions, labels, ratings)
-    stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
-    words = {move.seat: move for move in blind.moves if move.seat in stands}
-    by_proposal = {seat: _per_proposal(given, proposals, labels) for seat, given in ratings.items()}
-    return CouncilStanding(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
+    return len({normalize_position(position) for position in counted_positions(round).values()}) > 1
 
 
 def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
@@ -154,46 +193,6 @@ def has_named_reason(move: Move) -> bool:
     reasons = [move.verdict.error, *(evidence.text for evidence in move.verdict.evidence)]
     named = any(normalize_position(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
     return named or any(claim.held for claim in move.verdict.claims)
-
-
-def standing_after_reading(standing: CouncilStanding, again: Round) -> CouncilStanding:
-    """Return the state after a reconsider round. A seat that switches without a reason keeps its blind position."""
-    if not again.quorate:
-        valid = len(positions_by_seat(again))
-        notice = RoundBelowQuorum(again.name, valid, len(again.electorate), standing.last.name)
-        return msgspec.structs.replace(standing, moving=False, notices=(*standing.notices, notice))
-    stands: dict[str, str] = {}
-    proposals = list(standing.proposals)
-    words = {seat: move for seat, move in standing.words.items() if again.move_of(seat) is not None}
-    conformity: list[str] = []
-    moved = False
-    for move in again.moves:
-        seat, stand = move.seat, move.verdict.target
-        if not move.verdict.counts or not stand:
-            words.pop(seat, None)
-            continue
-        before = standing.stands.get(seat, standing.blind_stands.get(seat))
-        blind_move = standing.blind.move_of(seat)
-        if before is not None and stand != before and blind_move and not has_named_reason(move):
-            conformity.append(seat)
-            stands[seat], words[seat] = standing.blind_stands.get(seat, before), blind_move
-            continue
-        if stand == NEW_PROPOSAL:
-            stand = f"{standing.labels[seat]}{len(proposals) + 1}"
-            proposals.append(Proposal(stand, move.verdict.position, (seat,)))
-        moved = moved or stand != before
-        held = words.get(seat) if stand == before else None
-        stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=held.text) if held else move
-    return msgspec.structs.replace(
-        standing,
-        last=again,
-        proposals=tuple(proposals),
-        stands=stands,
-        words=words,
-        ratings={},
-        moving=moved,
-        conformity=tuple(conformity),
-    )
 
 
 def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:

@@ -12,7 +12,6 @@ from roundtable.core.decide.decision import dissent_from_move
 from roundtable.core.decide.positions import OPPOSED, SAME, CouncilStanding, PositionRatings, normalize_position
 from roundtable.core.decide.ruling import counted_verdicts
 from roundtable.core.reasons import OpinionsAgree, OpinionsDiffer, RisksOpen
-from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
@@ -122,52 +121,3 @@ def _seats(standing: CouncilStanding) -> list[str]:
 
 OPINIONS_ROUND_NAME = "second-opinion/1-opinions"
 FOLLOW_UP_ROUND_NAME = "second-opinion/3-follow-up"
-
-StopReason = Literal[
-    "",
-    "round_one_complete",
-    "follow_up_not_needed",
-    "follow_up_complete",
-    "follow_up_failed",
-    "all_participants_failed",
-]
-
-
-def second_opinion_stop_reason(session: Session) -> StopReason:
-    """Return why the meeting ended; empty while it runs, if it was cancelled, and for other meetings."""
-    decision = session.decision
-    if decision is None or decision.outcome is Outcome.CANCELLED or session.charter.meeting != "second-opinion":
-        return ""
-    first = session.rounds.get(OPINIONS_ROUND_NAME)
-    if first is None or not any(move.verdict.counts for move in first.moves()):
-        return "all_participants_failed"
-    if not is_follow_up_enabled(session) or not _quorate(first):
-        return "round_one_complete"
-    if FOLLOW_UP_ROUND_NAME in session.limit_stops:
-        return "follow_up_failed"
-    if FOLLOW_UP_ROUND_NAME not in session.rounds:
-        return "follow_up_not_needed"
-    return "follow_up_complete" if _quorate(session.rounds[FOLLOW_UP_ROUND_NAME]) else "follow_up_failed"
-
-
-def is_follow_up_enabled(session: Session) -> bool:
-    """Return whether a follow-up was requested."""
-    return bool(session.charter.settings.get("follow_up", False))
-
-
-def follow_up_reason(session: Session) -> str:
-    """Return why a follow-up was held; empty if none was."""
-    asked_again = session.rounds.get(FOLLOW_UP_ROUND_NAME)
-    return asked_again.opened.prompt.values.get("reason", "") if asked_again else ""
-
-
-def second_opinion_prompt_role(round: str) -> str:
-    """Return the role of a round: `initial`, `follow_up`, or its purpose."""
-    if round == OPINIONS_ROUND_NAME:
-        return "initial"
-    return round.rpartition("/")[2].partition("-")[2].replace("-", "_")
-
-
-def _quorate(record: RoundRecord) -> bool:
-    """Return whether a round has a quorum."""
-    return record.closed is not None and record.closed.quorate

@@ -14,8 +14,8 @@ from functools import cache
 
 import msgspec
 
-from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_moves_by_seat
-from roundtable.core.decide.positions import normalize_position, positions_by_seat
+from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_counted_moves
+from roundtable.core.decide.positions import counted_positions, normalize_position
 from roundtable.core.decide.ruling import Ruling
 from roundtable.core.reasons import (
     CandidatesTied,
@@ -134,11 +134,13 @@ def elimination_steps(ballots: RankedBallots, candidates: Sequence[str]) -> tupl
 NO_CHANGE_PROPOSAL = Proposal("no-change", "No change needed")
 
 
-def vote_candidates(options: Sequence[str], pitched: Round | None, labels: Mapping[str, str]) -> tuple[Proposal, ...]:
+def ranked_vote_candidates(
+    options: Sequence[str], pitched: Round | None, labels: Mapping[str, str]
+) -> tuple[Proposal, ...]:
     """Options in their order, or pitches under their authors' labels; the same words are one candidate."""
     offered = [(chr(ord("A") + place), text, "") for place, text in enumerate(options)]
     if not options and pitched is not None:
-        pitches = positions_by_seat(pitched)
+        pitches = counted_positions(pitched)
         order = sorted(pitches, key=lambda seat: _place(labels[seat]))
         offered = [(labels[seat], pitches[seat], seat) for seat in order]
     found: dict[str, Proposal] = {}
@@ -147,11 +149,6 @@ def vote_candidates(options: Sequence[str], pitched: Round | None, labels: Mappi
         authors = (*(known.authors if known else ()), *filter(None, (author,)))
         found[normalize_position(text)] = Proposal(known.id if known else id, known.text if known else text, authors)
     return tuple(found.values())
-
-
-def read_out_candidates(offered: Sequence[Proposal]) -> tuple[str, ...]:
-    """The candidates as they are read out."""
-    return tuple(f"{candidate.id}: {candidate.text}" for candidate in offered)
 
 
 def _place(label: str) -> tuple[int, str]:
@@ -223,6 +220,6 @@ def _plea(poll: RankedPoll, seat: str, candidate: str) -> Move:
     pitch = normalize_position(next(proposal.text for proposal in poll.offered if proposal.id == candidate))
     heard = (move for round in poll.open_rounds if (move := round.move_of(seat)))
     own = next((move for move in heard if normalize_position(move.verdict.position) == pitch), None)
-    voted = last_moves_by_seat((poll.ballot,))[seat]
+    voted = last_counted_moves((poll.ballot,))[seat]
     bare = voted.text.lstrip().startswith(("{", "```"))
-    return own or (last_moves_by_seat(poll.open_rounds).get(seat, voted) if bare else voted)
+    return own or (last_counted_moves(poll.open_rounds).get(seat, voted) if bare else voted)

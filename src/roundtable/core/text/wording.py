@@ -6,6 +6,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
 _PAIRED = "\u0900-\u1dff\u2e80-\u2fff\u3040-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts without spaces, or with long compounds, in which pairs of characters are better search terms."""
@@ -112,3 +113,31 @@ def did_you_mean_text(word: str, known: Iterable[str]) -> str:
     """Return ` Did you mean X?`, or an empty text if no known name is similar."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" Did you mean `{close[0]}`?" if close else ""
+
+
+_SAME_WORD = 0.8
+_NEGATIONS = frozenset({"no", "not", "non", "never", "without"})
+
+
+def slug_similarity(one: str, other: str) -> float:
+    """The share of words that two slugs have in common, from 0 to 1; `index` and `indexes` are one word.
+
+    Words are compared, not letters: `auth-null-pointer` and `cart-null-pointer` share most letters and
+    are different bugs. A negation on one side only makes them opposites.
+    """
+    if not one or not other:
+        return 0.0
+    words, others = set(one.split("-")), set(other.split("-"))
+    if (words ^ others) & _NEGATIONS:
+        return 0.0
+    # Both ways, because difflib's ratio depends on the order of its arguments.
+    shared = min(_count_shared_words(words, others), _count_shared_words(others, words))
+    return shared / (len(words) + len(others) - shared)
+
+
+def _count_shared_words(words: set[str], others: set[str]) -> int:
+    return sum(any(_is_same_word(word, other) for other in others) for word in words)
+
+
+def _is_same_word(one: str, other: str) -> bool:
+    return one == other or SequenceMatcher(None, one, other).ratio() >= _SAME_WORD

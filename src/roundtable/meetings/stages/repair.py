@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from roundtable.core.decide.findings import CodePlace, Finding, parse_code_place
+from roundtable.core.decide.findings import CodePlace, Finding
 from roundtable.core.decide.lead import decide_executor_seat
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
@@ -59,7 +59,7 @@ def _find_chunk(place: CodePlace, chunks: Sequence[ReviewChunk]) -> int | None:
         (number, part)
         for number, chunk in enumerate(chunks, 1)
         for file in chunk.files
-        if (part := parse_code_place(file.name)).path == place.path
+        if (part := CodePlace.parse(file.name)).path == place.path
     ]
     exact = [number for number, part in having if not part.first or part.first <= place.first <= part.last]
     return next(iter((*exact, *(number for number, _ in having))), None)
@@ -69,11 +69,11 @@ async def _fix_chunk(
     context: StageContext, name: str, chunk: ReviewChunk, chunk_findings: Sequence[Finding], state: RepairResult
 ) -> RepairResult:
     """Ask one seat, once, to fix its part; keep the fix if it breaks nothing."""
-    paths = tuple(dict.fromkeys(parse_code_place(file.name).path for file in chunk.files))
+    paths = tuple(dict.fromkeys(CodePlace.parse(file.name).path for file in chunk.files))
     seat = _choose_author(context, paths)
     prompt = context.prompt("fix", {"findings": "\n".join(finding.line for finding in chunk_findings)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
-    cut = any(parse_code_place(file.name).first for file in chunk.files)
+    cut = any(CodePlace.parse(file.name).first for file in chunk.files)
     form = FILE_PARTS_CODEC if cut else expect_changes_reply(context.table, chunk.files).codec
     expect = Expect(form, paths, context.stage.tokens)
     answers = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))

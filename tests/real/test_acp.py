@@ -15,7 +15,7 @@ from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import collect_events, last_event
-from tests.real.test_agents import RealKit, stay_alone
+from tests.real.test_agents import RealKit, isolate_network
 from tests.real.test_agents import real as any_way
 from tests.voices.agents import make_conversation
 
@@ -27,7 +27,7 @@ VOICES = ("claude:sonnet", "gemini", "opencode")
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    stay_alone()
+    isolate_network()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from roundtable.core.values import Reply
 from roundtable.voices.fault_server import FaultServer
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import collect_events, last_event, make_request
-from tests.real.test_agents import BIN, NAMES, real, stay_alone
+from tests.real.test_agents import BIN, NAMES, isolate_network, real
 from tests.repository import git, repository
 
 pytestmark = pytest.mark.real
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    stay_alone()
+    isolate_network()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.command_line import ROUNDTABLE
-from tests.real.test_agents import BIN, stay_alone
+from tests.real.test_agents import BIN, isolate_network
 
 pytestmark = pytest.mark.real
 
@@ -25,7 +25,7 @@ LISTS = {
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    stay_alone()
+    isolate_network()
 
 
 class Person:

@@ -17,7 +17,7 @@ import pytest
 from roundtable.app.desk import Places
 from roundtable.voices import models
 from tests.real.servers import Served, llama
-from tests.real.test_agents import BIN, stay_alone
+from tests.real.test_agents import BIN, isolate_network
 from tests.voices.agents import find_processes_by_variable, wait_until_gone
 
 pytestmark = pytest.mark.real
@@ -31,7 +31,7 @@ PATIENCE = ("--timeout", "500", "--deadline", "500", "--max-tokens", "200", "--r
 
 @pytest.fixture(autouse=True)
 def _alone() -> None:
-    stay_alone()
+    isolate_network()
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_impossible_requests_are_reported_in_two_sentences(tmp_path: Path) -> No
     )
     for args in ((), ("--file", "a.py"), ("--to", "x")):
         assert "This session has not written a project." in cli.run("project", *args, code=2).stderr
-    assert "This session was not held in stages" in cli.run("export", "--format", "report-md", code=2).stderr
+    assert "This session has no stages" in cli.run("export", "--format", "report-md", code=2).stderr
     assert "Use only one of these options." in cli.run("project", "--to", "x", "--file", "a.py", code=2).stderr
     assert "Add --to PATH --zip." in cli.run("project", "--zip", code=2).stderr
     assert "Add --file PATH." in cli.run("project", "--stage", "qa", code=2).stderr

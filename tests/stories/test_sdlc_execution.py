@@ -172,7 +172,7 @@ async def test_a_dockerfile_without_an_engine_or_run_plan_is_reported_with_the_r
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     meeting, end = await hold_stages(bench, project_turns({"notes.txt": "x\n", "Dockerfile": "FROM x\n"}, {}))
     (run,) = (await runs(bench, meeting)).values()
-    assert run.why.startswith("It is unknown how this project is run.")
+    assert run.why.startswith("Roundtable does not know how to run this project.")
     assert any("engine" in note or "not installed" in note for note in run.notes)
     assert end.how == "failed"
 

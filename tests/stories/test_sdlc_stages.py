@@ -286,7 +286,7 @@ async def test_a_seat_that_failed_in_a_stage_is_named_above_the_result_with_the_
     meeting, decision = await hold_stages(bench, seats, REQUIREMENTS)
     text = "claude did not answer in requirements/1-draft: The script says: overloaded."
     assert notice_sentences(decision) == (f"requirements: {text}",)
-    assert (await stage_ends(bench, meeting))[0].notices == (text,)
+    assert stage_notice_sentences((await stage_ends(bench, meeting))[0]) == (text,)
 
 
 @pytest.mark.parametrize("answer", ["", "uphold", "allow"])

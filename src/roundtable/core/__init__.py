@@ -1,1 +1,1 @@
-"""The vocabulary: values, events, ports, faults, verdicts, rules and views. Imports nothing of ours, does no I/O."""
+"""The vocabulary: values, events, the fold of a session, effects, changesets, ports and faults.."""

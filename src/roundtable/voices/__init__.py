@@ -1,1 +1,1 @@
-"""The speakers: API dialects, embedded models, scripts."""
+"""Voices that answer for seats: provider APIs, agent command lines, embedded models with their weights, scripts."""

@@ -1,1 +1,1 @@
-"""The state of this machine: models, agents, sandboxes, keys, and whether all of it works."""
+"""Set-up and diagnosis of this machine: what is installed, what works, skills for agent programs."""

@@ -1,4 +1,4 @@
-"""The rules of meetings, without any I/O: what counts, what comes of it, and the sentences that say so."""
+"""Decision rules: count answers, votes and scores, rank candidates, and rule with typed reasons. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codecs: each asks for a reply in one wire format and reads it; all produce a `Verdict`."""
+"""Codecs for replies of seats: describe a reply format, parse a reply in it, and return a `Verdict`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A whole project: its map, how it is run, and how it is handed over."""
+"""A whole project: its programs, container images and previews are planned, run and delivered."""

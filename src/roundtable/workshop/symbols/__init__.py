@@ -1,1 +1,1 @@
-"""Code as a tree: what a file is made of, and one symbol of it replaced, added or taken out."""
+"""Source code as symbols: parse files, map a project, and replace, add, remove or merge single symbols."""

@@ -1,4 +1,4 @@
-"""Who leads: the seat that speaks for the table or carries out what it decided, and why it is this one."""
+"""The lead: the seat that speaks for the table or carries out its decision, and why this one."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from roundtable.core.values import Right, Seat
 
 
 class LeadSeat(msgspec.Struct, frozen=True):
-    """A seat by its name, and what put it before the others."""
+    """The name of a seat, and why it is chosen before the others."""
 
     seat: str
     why: LeadReason
 
 
 def decide_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
-    """The highest score leads; among equals whose capabilities the question names, then who comes first in priority."""
-    asked = _words(question)
+    """Return the seat with the highest score; of equals, the one with the most capabilities that the question names.
+
+    If that does not decide, the seat with the first priority leads.
+    """
+    question_words = _words(question)
     known = {seat.name: seat for seat in sorted(seats, key=lambda seat: seat.priority)}
 
     def fit(seat: str) -> int:
-        return sum(_words(it) <= asked for it in known[seat].capabilities)
+        return sum(_words(capability) <= question_words for capability in known[seat].capabilities)
 
     ranked = sorted((seat for seat in known if seat in scores), key=lambda seat: (-scores[seat], -fit(seat)))
     if not ranked:
@@ -39,12 +42,12 @@ def decide_lead_seat(scores: Mapping[str, float], seats: Sequence[Seat], questio
 
 
 def decide_executor_seat(scores: Mapping[str, float], seats: Sequence[Seat], question: str) -> LeadSeat | None:
-    """The one seat that carries a decision out; where seats have the right to execute, only one of those."""
+    """Return the seat that carries a decision out; if any seat has the right to execute, only one of those."""
     allowed = [seat for seat in seats if Right.EXECUTE in seat.rights]
     if len(allowed) == 1:
         return LeadSeat(allowed[0].name, LeadReason.ONLY_EXECUTOR)
-    may = allowed or seats
-    return decide_lead_seat({seat.name: scores.get(seat.name, 0.0) for seat in may}, may, question)
+    eligible = allowed or seats
+    return decide_lead_seat({seat.name: scores.get(seat.name, 0.0) for seat in eligible}, eligible, question)
 
 
 def _words(text: str) -> set[str]:

@@ -13,16 +13,19 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
+from roundtable.app.runs.hooks import find_hook_to_run
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.core.effects import ApplyChange, ChangeApplied, Effect, EffectResult, RunChecks
+from roundtable.core.effects import ApplyChange, ChangeApplied, ChecksRun, Effect, EffectResult, RunChecks
+from roundtable.core.events import DecisionMade, EffectDone, SessionOpened
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
-from roundtable.core.values import Decision, Outcome, Seat
+from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.engine.run import MeetingRules
 from tests.doors.command_line import PATIENCE, Cli
 from tests.doors.scripted_seats import council_seat
+from tests.stories.test_debate import AGREEING, SPLIT, create_harness, hold_meeting
 
 HOOKS = ("debate_started", "consensus_reached", "execution_complete")
 LISTENER = """
@@ -179,3 +182,20 @@ def test_a_hook_is_one_of_three_names_and_a_list_of_arguments(places: Places, wo
     write(places.user_config, f"[hooks]\n{line}\n")
     with pytest.raises(ConfigError, match="hooks"):
         config.load_settings(places, workspace)
+
+
+async def test_hooks_run_at_the_start_at_consensus_and_at_execution() -> None:
+    harness = create_harness(**AGREEING)
+    await hold_meeting(harness)
+    hooks = [name for record in await harness.records() if (name := find_hook_to_run(record.event))]
+    assert hooks == ["debate_started", "consensus_reached"]
+    assert find_hook_to_run(EffectDone("debate/execute", ChangeApplied("c-1", ()))) == "execution_complete"
+    assert find_hook_to_run(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
+
+    split = create_harness(**SPLIT)
+    await split.open(seats=tuple(SPLIT), answers={"choose": "gpt"})
+    await split.run()
+    hooks = [name for record in await split.records() if (name := find_hook_to_run(record.event))]
+    assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
+    assert find_hook_to_run(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
+    assert find_hook_to_run(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""

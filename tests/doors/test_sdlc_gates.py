@@ -106,7 +106,7 @@ def test_the_export_question_explains_every_option_and_the_path(cli: Cli) -> Non
     ) as terminal:
         screen = terminal.expect("Your choice [1-4, Enter for later]:")
         assert f"1. folder (f): as a plain folder: {cli.work}/" in screen
-        assert "3. zip (z): as a zip: " in screen
+        assert "3. zip (z): as a zip file: " in screen
         assert "4. later (l): write nothing now" in screen
         terminal.type("1\n")
         terminal.end(0)

@@ -116,7 +116,7 @@ async def test_candidates_that_were_not_run_are_not_reported_as_equal(tmp_path: 
         decision = await meeting.hold("build", "Write Slug.java", settings={"judge": False})
         session = await desk.sessions.get(meeting.session)
     assert "Nothing was run that could distinguish the 2 candidates." in decision_sentence(decision)
-    assert "there is no check here that it could pass." in decision_sentence(decision), "and so it was run nowhere"
+    assert "There was no check or test to run on it." in decision_sentence(decision), "and so it was run nowhere"
     assert [row[3] for row in candidate_table_rows(last_trial(session))] == ["–", "–"]
 
 

@@ -221,7 +221,7 @@ async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: 
     assert (await meeting.hold("knights", **NAMED)).outcome is Outcome.REACHED
     session = await desk.sessions.get(meeting.session)
     assert (await replay_recorded_asks(session, find_meeting("knights").hold, ())).outcome is Outcome.REACHED
-    with pytest.raises(NotOnRecord, match=r"another round, knights/[23]-respond"):
+    with pytest.raises(NotOnRecord, match=r"the round knights/[23]-respond"):
         await replay_recorded_asks(session, find_meeting("knights").hold, ("gpt",))
 
 

@@ -7,20 +7,15 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.runs.hooks import find_hook_to_run
-from roundtable.core.effects import ChangeApplied, CheckOutcome, ChecksRun, Effect, EffectResult, RunChecks
+from roundtable.core.effects import CheckOutcome, ChecksRun, Effect, EffectResult, RunChecks
 from roundtable.core.events import (
-    DecisionMade,
-    EffectDone,
     GateAnswered,
     MoveMade,
     NoteSaid,
     RoundOpened,
-    SessionOpened,
 )
 from roundtable.core.faults import Fault
-from roundtable.core.reasons import Said
-from roundtable.core.values import Charter, ContextItem, Decision, Limits, Outcome
+from roundtable.core.values import ContextItem, Decision, Limits, Outcome
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.stories.kill_and_resume import (
     full_prompt,
@@ -393,23 +388,6 @@ async def _blobs(harness: SessionHarness) -> list[str]:
     session = await harness.session()
     forms = [form for round in session.rounds.values() for form in (round.opened.text_format, round.opened.json_format)]
     return [*session.charter.templates.values(), *filter(None, forms)]
-
-
-async def test_hooks_run_at_the_start_at_consensus_and_at_execution() -> None:
-    harness = create_harness(**AGREEING)
-    await hold_meeting(harness)
-    hooks = [name for record in await harness.records() if (name := find_hook_to_run(record.event))]
-    assert hooks == ["debate_started", "consensus_reached"]
-    assert find_hook_to_run(EffectDone("debate/execute", ChangeApplied("c-1", ()))) == "execution_complete"
-    assert find_hook_to_run(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
-
-    split = create_harness(**SPLIT)
-    await split.open(seats=tuple(SPLIT), answers={"choose": "gpt"})
-    await split.run()
-    hooks = [name for record in await split.records() if (name := find_hook_to_run(record.event))]
-    assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
-    assert find_hook_to_run(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
-    assert find_hook_to_run(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""
 
 
 async def test_text_in_a_readme_or_reply_cannot_change_a_vote() -> None:

@@ -139,7 +139,7 @@ async def test_without_approval_nothing_is_delivered_and_the_project_can_be_deli
     assert file_names(tmp_path) == ["code", "home"]
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert (gate.writes, gate.default) == (True, "later")
-    assert gate.details["zip"] == f"as a zip: {tmp_path / 'accounts'}.zip"
+    assert gate.details["zip"] == f"as a zip file: {tmp_path / 'accounts'}.zip"
 
 
 async def test_delivery_never_overwrites_existing_files_and_does_not_lose_the_project(

@@ -22,7 +22,6 @@ from typing import Annotated
 import msgspec
 
 from roundtable.core.decide import change_outcome, trial_outcome
-from roundtable.core.decide import change_outcome as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.effects import Candidate, CandidatesTried, ChangePlanned, PlanChange
 from roundtable.core.ports import Table
@@ -187,7 +186,7 @@ async def _ask_for_approvals(
     reviewers = tuple(seat.name for seat in table.seats if seat.name not in authors)
     name = progress.next_round("approval")
     if len(reviewers) < needed or not await table.may_open(name):
-        return rule.find_missing_approvals(0, needed, {})
+        return change_outcome.find_missing_approvals(0, needed, {})
     planned = await do_step_or_end_meeting(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
     prompt = Prompt(APPROVAL.template, quotes={"change": render_prompt_hunks(planned.hunks)})
     answers = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=reviewers, turns=APPROVAL.turns)
@@ -198,4 +197,4 @@ async def _ask_for_approvals(
         for move in counted
         if move.verdict.stance is Stance.OPPOSE
     }
-    return rule.find_missing_approvals(approved, needed, objections)
+    return change_outcome.find_missing_approvals(approved, needed, objections)

@@ -162,6 +162,8 @@ def _taken_sentence(reason: why.CandidateTaken) -> str:
     passed = [pluralize(reason.checks, "check")] if reason.checks else []
     passed += [f"{tests} the seats wrote"] if reason.tests else []
     where = f", run in {reason.sandbox}" if reason.sandbox else ""
+    if not reason.sandbox:
+        return f"{reason.seat}'s candidate can be written. There was no check or test to run on it."
     if not passed:
         return f"{reason.seat}'s candidate can be written, and passed no check{where}."
     return f"{reason.seat}'s candidate passed {join_names(passed)}{where}."

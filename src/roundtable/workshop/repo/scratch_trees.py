@@ -215,7 +215,8 @@ def _copy_bytes(reading: int, writing: int) -> None:
         if error.errno not in _UNSUPPORTED:
             raise
         while chunk := os.read(reading, _COPY_CHUNK):
-            os.write(writing, chunk)
+            while chunk:
+                chunk = chunk[os.write(writing, chunk) :]
 
 
 class CommitUnavailable(UsageError):

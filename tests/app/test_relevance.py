@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from roundtable.app.opening.relevance import (
     RankedFile,
-    extract_question_words,
+    extract_context_search_terms,
     fit_diff_into_context,
     rank_context_files,
 )
@@ -17,7 +17,7 @@ from roundtable.core.text.file_names import is_generated_file_name, is_sensitive
 
 
 def order(question: str, *candidates: RankedFile) -> list[str]:
-    return [file.path for file in rank_context_files(extract_question_words(question), candidates)]
+    return [file.path for file in rank_context_files(extract_context_search_terms(question), candidates)]
 
 
 def hunk(path: str, lines: int = 3) -> str:
@@ -53,8 +53,8 @@ def test_generated_files_come_last(path: str) -> None:
 def test_the_order_of_relevant_files_is_deterministic(question: str, files: list[tuple[str, int, str]]) -> None:
     candidates = [RankedFile(*fields) for fields in dict.fromkeys(files)]
     once, again = (
-        rank_context_files(extract_question_words(question), candidates),
-        rank_context_files(extract_question_words(question), reversed(candidates)),
+        rank_context_files(extract_context_search_terms(question), candidates),
+        rank_context_files(extract_context_search_terms(question), reversed(candidates)),
     )
     assert [file.path for file in once] == [file.path for file in again]
 
@@ -100,7 +100,7 @@ def test_a_plain_patch_is_read_file_by_file_too() -> None:
 def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files() -> None:
     found = split_diff_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
     cut = fit_diff_into_context(
-        extract_question_words("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10
+        extract_context_search_terms("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10
     )
     assert "+line 19 of src/locks.py" in cut.text
     assert cut.left_out == ("package-lock.json", "src/b.py")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.report.reasons import reason_sentence
-from roundtable.workshop.trial.interpreter import find_python_with_pytest
+from roundtable.workshop.trial.interpreter import find_python_with_pytest_on_path
 from roundtable.workshop.trial.repository_checks import (
     RepositoryChecks,
     find_candidate_check_commands,
@@ -111,8 +111,8 @@ def test_a_python_in_the_workspace_is_not_executed_to_find_pytest(
         write(tmp_path / folder, {"python3": program})
         (tmp_path / folder / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/work")
-    assert find_python_with_pytest(tmp_path / "work") == ""
+    assert find_python_with_pytest_on_path(tmp_path / "work") == ""
     assert not (tmp_path / "work/ran").exists()
     monkeypatch.setenv("PATH", f"{tmp_path}/away:/usr/bin:/bin")
-    assert find_python_with_pytest(tmp_path / "work") == "/bin/sh"
+    assert find_python_with_pytest_on_path(tmp_path / "work") == "/bin/sh"
     assert (tmp_path / "away/ran").exists()

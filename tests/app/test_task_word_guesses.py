@@ -9,10 +9,10 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
 from roundtable.workshop.trial.task_word_guesses import (
-    guess_candidate_may_change_file,
-    guess_candidate_may_change_tests,
-    guess_candidate_may_mutate_arguments,
-    guess_candidate_may_raise_errors,
+    guess_task_allows_argument_mutation,
+    guess_task_allows_file_change,
+    guess_task_allows_new_errors,
+    guess_task_allows_test_changes,
     is_candidate_file_in_task_words,
 )
 from tests.doors.recorded_change import CHARTER, fold_session
@@ -40,7 +40,7 @@ def asking(words: str) -> Session:
     ],
 )
 def test_words_that_ask_for_changed_tests(words: str) -> None:
-    assert guess_candidate_may_change_tests(asking(words))
+    assert guess_task_allows_test_changes(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_words_that_ask_for_changed_tests(words: str) -> None:
     ],
 )
 def test_words_that_only_mention_tests(words: str) -> None:
-    assert not guess_candidate_may_change_tests(asking(words))
+    assert not guess_task_allows_test_changes(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_words_that_only_mention_tests(words: str) -> None:
     ],
 )
 def test_words_that_may_allow_mutation(words: str) -> None:
-    assert guess_candidate_may_mutate_arguments(asking(words))
+    assert guess_task_allows_argument_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_words_that_may_allow_mutation(words: str) -> None:
     ],
 )
 def test_words_that_do_not_allow_mutation(words: str) -> None:
-    assert not guess_candidate_may_mutate_arguments(asking(words))
+    assert not guess_task_allows_argument_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double(
     ],
 )
 def test_words_that_ask_for_a_changed_check(words: str) -> None:
-    assert guess_candidate_may_change_file(asking(words), CHECK)
+    assert guess_task_allows_file_change(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
@@ -159,17 +159,15 @@ def test_words_that_ask_for_a_changed_check(words: str) -> None:
     ],
 )
 def test_words_that_only_mention_a_check(words: str) -> None:
-    assert not guess_candidate_may_change_file(asking(words), CHECK)
+    assert not guess_task_allows_file_change(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
     "words", ["find() must raise KeyError", "Empty lists are invalid.", "An empty list is an error.", "Reject nothing"]
 )
 def test_words_that_may_expect_an_error(words: str) -> None:
-    assert guess_candidate_may_raise_errors(asking(words))
+    assert guess_task_allows_new_errors(asking(words))
 
 
 def test_words_that_expect_no_error() -> None:
-    assert not guess_candidate_may_raise_errors(
-        asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it.")
-    )
+    assert not guess_task_allows_new_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))

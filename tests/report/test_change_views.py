@@ -14,7 +14,7 @@ from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.report.change_words import describe_hunk_provenance, hunk_request_phrase
 from roundtable.report.html import render_session_page
 from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
-from roundtable.report.summary import summarize_session
+from roundtable.report.summary import session_summary_as_data
 from roundtable.report.transcript import render_transcript
 from tests.doors.recorded_change import (
     CHARTER,
@@ -105,12 +105,12 @@ def test_control_characters_in_a_diff_are_spelled_out(view: object) -> None:
 
 
 def test_programs_get_the_change_as_data() -> None:
-    change = summarize_session(WRITTEN)["change"]
+    change = session_summary_as_data(WRITTEN)["change"]
     assert change["applied"]["undo"] == "u-7"
     hunk = change["plan"]["hunks"][0]
     assert (hunk["id"], hunk["asked_by"], hunk["written_by"]) == (LOGIN.id, "D-12", ["ada", "bob"])
     assert (hunk["became"], hunk["approved_by"]) == ("taken", "anna")
-    assert summarize_session(fold_session(*EVENTS_UNTIL_PLAN[:1]))["change"] is None
+    assert session_summary_as_data(fold_session(*EVENTS_UNTIL_PLAN[:1]))["change"] is None
 
 
 def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:

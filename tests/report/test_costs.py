@@ -13,7 +13,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
 from roundtable.report.costs import build_cost_report, format_money, format_price
 from roundtable.report.html import render_session_page
-from roundtable.report.summary import summarize_session, summarize_usage
+from roundtable.report.summary import session_summary_as_data, usage_summary_as_data
 from roundtable.report.transcript import render_cost_table, render_transcript
 from tests.report.test_session_views import (
     AGAIN,
@@ -134,7 +134,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
         move_made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
         move_made(BLIND, "gemini", "z", usage=Usage(10, 5, cost_usd=0.5)),
     )
-    told = summarize_usage(session)
+    told = usage_summary_as_data(session)
     assert [told["seats"][seat]["cost_usd"] for seat in ("claude", "gpt", "gemini")] == [None, 0.0, 0.5]
     assert (told["total"]["cost_usd"], told["total"]["price"]) == (0.5, "$0.5000 or more")
     free_and_untold = session_of(
@@ -143,7 +143,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
         move_made(BLIND, "claude", "x", usage=Usage(10, 5)),
         move_made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
     )
-    assert summarize_usage(free_and_untold)["total"]["cost_usd"] is None
+    assert usage_summary_as_data(free_and_untold)["total"]["cost_usd"] is None
 
 
 def test_a_call_that_timed_out_has_a_cost() -> None:
@@ -234,7 +234,7 @@ def test_every_rendering_shows_the_cost() -> None:
     assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 at list price) |" in table
     assert table in render_transcript(session)
     assert "<td class=n>67%</td>" in render_session_page(session)
-    told = summarize_session(session)["usage"]["seats"]["claude"]
+    told = session_summary_as_data(session)["usage"]["seats"]["claude"]
     assert (told["plan_tokens"], told["plan_usd"], told["cost_usd"], told["price"]) == (
         9500,
         0.31,

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 UNKNOWN_USER_ID = 54321
 """A number that no machine has a name for."""
@@ -19,7 +19,7 @@ def test_a_user_without_a_login_name_is_named_by_the_user_id() -> None:
     if child == 0:
         os.setuid(UNKNOWN_USER_ID)
         os.environ.clear()
-        os.write(write, current_user_name().encode())
+        os.write(write, os_user_name().encode())
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as file:

@@ -10,18 +10,18 @@ from roundtable.core.values import Charter
 HandoverForm = Literal["folder", "git", "zip"]
 
 
-def is_nameless_path(name: str) -> bool:
-    """Whether the last part of a path contains no name for the project."""
+def is_path_without_project_name(name: str) -> bool:
+    """Whether the last part of a path is empty or a relative folder such as `..`, so it cannot name the project."""
     return name.removesuffix(".zip") in ("", ".", "..")
 
 
-def charter_handover_path(charter: Charter, form: HandoverForm) -> str:
-    """The path for the project of a charter: `--into`, or a folder in the workspace named after the session."""
+def project_handover_path(charter: Charter, form: HandoverForm) -> str:
+    """The path where a session hands over its project: `--into`, or a folder of the workspace named by the slug."""
     into = SdlcSettings.of(charter).into or charter.slug
     path = into if into.startswith("/") else f"{charter.workspace.rstrip('/')}/{into}"
-    return handover_path_of_form(path, form)
+    return project_handover_path_in_form(path, form)
 
 
-def handover_path_of_form(path: str, form: HandoverForm) -> str:
-    """A path as this form of handover needs it: a zip file ends in `.zip`."""
+def project_handover_path_in_form(path: str, form: HandoverForm) -> str:
+    """The handover path with the suffix of the form: `.zip` for a zip file, the path itself otherwise."""
     return f"{path.removesuffix('.zip')}.zip" if form == "zip" else path

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Template
 from typing import TypeVar
 
-from roundtable.core.decide.decrees import find_unanswered_decree
+from roundtable.core.decide.decrees import find_unanswered_decree_in_proposal
 from roundtable.core.decide.trial_outcome import refused_file
 from roundtable.core.effects import (
     CandidatesTried,
@@ -323,7 +323,7 @@ class PromptLayout:
         untold: dict[str, RecalledEntry] = {}
         charter = self._session.charter
         for move in moves:
-            entry = find_unanswered_decree(charter, move.verdict.position, move.text)
+            entry = find_unanswered_decree_in_proposal(charter, move.verdict.position, move.text)
             if entry is not None:
                 repeating.setdefault(entry.id, []).append(names[move.seat])
                 untold |= {entry.id: entry} if entry in charter.untold else {}

@@ -65,8 +65,8 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
     unfulfilled: tuple[str, ...] = ()
 
 
-def candidate_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
-    """The file operations of a candidate, as its seat wrote them."""
+def replied_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
+    """The file operations in the reply of a candidate's seat, before any was dropped or reverted."""
     moves = (round.move_of(candidate.seat) for round in rounds if round.name == candidate.round)
     move = next(filter(None, moves))
     return parse_file_changes(move.text).operations
@@ -95,7 +95,7 @@ async def splice_candidates_with_refine_round(
         return SpliceOutcome(draft, synthesis, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, trial.rounds, trial.seats, trial.over)
     again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
-    if problems := merge_ruling.find_merge_regression(again, base):
+    if problems := merge_ruling.merge_regression_problems(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), problems, directives.all)
     return SpliceOutcome(again.draft, synthesis, unfulfilled=undone)
 
@@ -136,7 +136,7 @@ async def hold_judge_rounds(
     """Let seats compare candidates that behave alike; no seat judges its own work where others can."""
     candidates = trial_outcome.equally_good_candidates(result)
     by_seat = {candidate.seat: candidate for candidate in candidates}
-    names = blind_candidate_names(candidates, table.labels)
+    names = seats_by_blind_name(candidates, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = candidates[0], progress.rounds_held + 1
@@ -150,7 +150,7 @@ async def hold_judge_rounds(
         if not await table.may_open(name):
             return alone
         texts = tuple(
-            f"{label}:\n{render_unsigned_candidate(candidate_file_operations(by_seat[seat], rounds))}"
+            f"{label}:\n{render_unsigned_candidate(replied_file_operations(by_seat[seat], rounds))}"
             for label, seat in candidate_names.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
@@ -190,7 +190,7 @@ async def _merge_parts(
     async def refine(synthesis: DraftsSynthesised) -> Prompt:
         others = _seats_in_unspliced_directives(synthesis, [seat for seat in candidates if seat != base])
         texts = tuple(
-            f"{other}:\n{render_unsigned_candidate(candidate_file_operations(candidates[other], rounds))}"
+            f"{other}:\n{render_unsigned_candidate(replied_file_operations(candidates[other], rounds))}"
             for other in others
         )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
@@ -212,8 +212,8 @@ async def _merge_parts(
     return MergedCandidate(base, splice.draft, authors, reasons, alone.judged)
 
 
-def blind_candidate_names(candidates: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
-    """The seat behind each blind name, such as `candidate-B`."""
+def seats_by_blind_name(candidates: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
+    """The seat of each candidate by the blind name that judges see, such as `candidate-B`."""
     named = sorted((labels[candidate.seat], candidate.seat) for candidate in candidates)
     return {f"candidate-{label}": seat for label, seat in named}
 

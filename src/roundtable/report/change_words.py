@@ -215,8 +215,8 @@ def _passed_share(passed: Iterable[bool]) -> str:
     return f"{sum(ended)} of {len(ended)}" if ended else "–"
 
 
-def check_table_rows(rehearsed: ChangeRehearsed) -> list[tuple[str, ...]]:
-    """A row per check under CHECK_COLUMNS."""
+def check_result_table_rows(rehearsed: ChangeRehearsed) -> list[tuple[str, ...]]:
+    """A row for each check of a rehearsal, with its result before and after the change (CHECK_COLUMNS)."""
     before = {check.name: check for check in rehearsed.before}
     return [(check.name, _check_state(before.get(check.name)), _check_state(check)) for check in rehearsed.checks]
 

@@ -395,7 +395,7 @@ def _change_html(session: Session) -> Iterator[str]:
     lines = (*change_words.describe_change_outcome(carried), *change_words.describe_change_plan(carried.planned))
     yield f"<ul>{''.join(f'<li>{_escape_html_line(line)}</li>' for line in lines)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
-        yield _render_html_table(change_words.CHECK_COLUMNS, change_words.check_table_rows(carried.rehearsed))
+        yield _render_html_table(change_words.CHECK_COLUMNS, change_words.check_result_table_rows(carried.rehearsed))
     if carried.took:
         yield _render_html_table(change_words.TAKEN_PART_COLUMNS, change_words.taken_part_rows(carried.took))
     for hunk in carried.hunks:

@@ -56,7 +56,7 @@ from roundtable.report.change_words import (
     CHECK_COLUMNS,
     TAKEN_PART_COLUMNS,
     candidate_table_rows,
-    check_table_rows,
+    check_result_table_rows,
     describe_applied_change,
     describe_change_plan,
     describe_change_refusal,
@@ -120,7 +120,11 @@ def render_step_result_lines(result: EffectResult) -> list[str]:
             rows = _aligned(TAKEN_PART_COLUMNS, taken_part_rows(result.took))
             return ["Contributions:", *rows, *_removed_symbols(result), *map(_unmerged_part, result.left)]
         case ChangeRehearsed() if result.checks:
-            return ["The rehearsal:", *_aligned(CHECK_COLUMNS, check_table_rows(result)), *_rehearsal_problems(result)]
+            return [
+                "The rehearsal:",
+                *_aligned(CHECK_COLUMNS, check_result_table_rows(result)),
+                *_rehearsal_problems(result),
+            ]
         case (
             ChangePlanned()
             | ChangeApplied()

@@ -238,7 +238,7 @@ def _change_parts(session: Session) -> Iterator[str]:
     lines = (*change_words.describe_change_outcome(carried), *change_words.describe_change_plan(carried.planned))
     yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
     if carried.rehearsed and carried.rehearsed.checks:
-        yield _inline_table(change_words.CHECK_COLUMNS, change_words.check_table_rows(carried.rehearsed))
+        yield _inline_table(change_words.CHECK_COLUMNS, change_words.check_result_table_rows(carried.rehearsed))
     if carried.took:
         yield _inline_table(change_words.TAKEN_PART_COLUMNS, change_words.taken_part_rows(carried.took))
     for hunk in carried.hunks:

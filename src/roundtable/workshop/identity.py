@@ -1,5 +1,4 @@
-"""Names tied to this process, so that leftovers of a killed process can be found and removed; and the current user's
-name."""
+"""Names tied to this process, so that leftovers of a killed process can be removed; and the login name of the user."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from itertools import count
 from tempfile import TemporaryDirectory
 
 
-def current_user_name() -> str:
+def os_user_name() -> str:
     """Return the login name of the current user, or the numeric user id where the machine has no name for it
     (containers)."""
     try:

@@ -11,7 +11,7 @@ from roundtable.core.events import AnswerSource, GateAnswered, Recorded
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.values import Digest
 from roundtable.voices.agents.workdirs import SEAT_VARIABLE
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 
 class Gates:
@@ -52,7 +52,7 @@ class Gates:
         if gate in state.answers:
             raise UsageError(f"Gate {gate} was already answered: {state.answers[gate].option}.")
         self._parts.keys.learn_keychain_keys()
-        answer = GateAnswered(gate, option, text, by or current_user_name(), source)
+        answer = GateAnswered(gate, option, text, by or os_user_name(), source)
         return await self._parts.record.append(session, answer)
 
     async def check_choice(self, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.index import LAST_SESSION, SessionRow
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import Digest
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 if TYPE_CHECKING:
     from roundtable.app.records.forget import RemovedSessions
@@ -112,23 +112,23 @@ class Sessions:
 
     async def say(self, session: str, text: str, to: Sequence[str] = (), by: str = "") -> Recorded:
         """Record a note to the table; the seats read it at their next turn."""
-        return await self._record_words(session, NoteSaid(text, by=by or current_user_name(), to=tuple(to)))
+        return await self._record_words(session, NoteSaid(text, by=by or os_user_name(), to=tuple(to)))
 
     async def pause(self, session: str, by: str = "") -> Recorded:
         """Pause a session: no new turn starts."""
-        return await self._parts.record.append(session, PauseAsked(by=by or current_user_name()))
+        return await self._parts.record.append(session, PauseAsked(by=by or os_user_name()))
 
     async def resume(self, session: str, by: str = "") -> Recorded:
         """Continue a paused session."""
-        return await self._parts.record.append(session, ContinueAsked(by=by or current_user_name()))
+        return await self._parts.record.append(session, ContinueAsked(by=by or os_user_name()))
 
     async def stop_program(self, session: str, by: str = "") -> Recorded:
         """Stop the program that a session is running; the session continues."""
-        return await self._parts.record.append(session, StopAsked(by=by or current_user_name()))
+        return await self._parts.record.append(session, StopAsked(by=by or os_user_name()))
 
     async def cancel(self, session: str, reason: str = "", by: str = "") -> Recorded:
         """Cancel a session and its child sessions at once; everything recorded is kept."""
-        recorded = await self._record_words(session, CancelAsked(by=by or current_user_name(), reason=reason))
+        recorded = await self._record_words(session, CancelAsked(by=by or os_user_name(), reason=reason))
         for row in await self._parts.index.children(session):
             if not row.outcome and not row.forgotten_at:
                 await self.cancel(row.id, reason, by)
@@ -144,7 +144,7 @@ class Sessions:
         for name in (*amendment.seats_on, *amendment.seats_off):
             if name not in known:
                 raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(sorted(known))}.")
-        by = amendment.by or current_user_name()
+        by = amendment.by or os_user_name()
         return await self._record_words(session, msgspec.structs.replace(amendment, by=by))
 
     async def add_context(self, session: str, path: str, by: str = "") -> Recorded:
@@ -154,7 +154,7 @@ class Sessions:
         parts = self._parts
         parts.keys.learn_keychain_keys()
         item = await store_context_file(parts.record, parts.redactor, parts.workspace, path)
-        return await self.amend(session, SessionAmended(by=by or current_user_name(), context_added=(item,)))
+        return await self.amend(session, SessionAmended(by=by or os_user_name(), context_added=(item,)))
 
     async def branch(self, session: str, before_round: str) -> str:
         """Open a session that shares the record up to a round and continues from there on its own."""

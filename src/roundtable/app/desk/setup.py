@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.values import Seat
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 if TYPE_CHECKING:
     from roundtable.app.machine.discovery import DiscoveredSeat, EndpointState
@@ -161,9 +161,9 @@ class Setup:
 
     def list_models(self) -> list[ModelState]:
         """Return every embedded model, installed or not."""
-        from roundtable.app.machine.embedded_models import list_model_files_on_disk
+        from roundtable.app.machine.embedded_models import list_embedded_models
 
-        return list_model_files_on_disk(self.places)
+        return list_embedded_models(self.places)
 
     def default_model(self) -> ModelState | None:
         """Return the default embedded model, if one is installed."""
@@ -173,9 +173,9 @@ class Setup:
 
     async def download_model(self, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
         """Download an embedded model, or continue an earlier download; return its file."""
-        from roundtable.app.machine.embedded_models import download_model_file
+        from roundtable.app.machine.embedded_models import install_embedded_model
 
-        return await download_model_file(self.places, name, progress, source)
+        return await install_embedded_model(self.places, name, progress, source)
 
     def use_model(self, name: str) -> Path:
         """Make this embedded model the default."""
@@ -214,7 +214,7 @@ class Setup:
     @staticmethod
     def user_name() -> str:
         """Return the name of the current user in the record."""
-        return current_user_name()
+        return os_user_name()
 
     @staticmethod
     def folder_name(question: str) -> str:

@@ -35,7 +35,7 @@ from roundtable.core.values import Digest, compute_digest
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
-from roundtable.workshop.edit.lost_tests import find_tests_changed_by_edits
+from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
 from roundtable.workshop.edit.rehearsal import (
     create_edit_rehearsal_tree,
     find_lost_hunks,
@@ -53,7 +53,7 @@ from roundtable.workshop.trial.task_examples import TaskExample, extract_example
 from roundtable.workshop.trial.task_word_guesses import (
     collect_candidate_task_words,
     find_decision_behind_candidate,
-    guess_candidate_may_change_tests,
+    guess_task_allows_test_changes,
     is_candidate_file_in_task_words,
 )
 from roundtable.workshop.trial.trial import (
@@ -95,8 +95,8 @@ class ChangeApplier:
         )
         changed = (
             {}
-            if guess_candidate_may_change_tests(session)
-            else await asyncio.to_thread(find_tests_changed_by_edits, files)
+            if guess_task_allows_test_changes(session)
+            else await asyncio.to_thread(find_tests_changed_by_draft, files)
         )
         check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (

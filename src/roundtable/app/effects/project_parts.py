@@ -25,7 +25,7 @@ from roundtable.app.opening.context_window import (
     estimate_context_file_overhead,
     split_context_between_map_and_files,
 )
-from roundtable.app.opening.relevance import RankedFile, extract_question_words, score_context_file
+from roundtable.app.opening.relevance import RankedFile, extract_context_search_terms, score_context_file
 from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
@@ -159,7 +159,7 @@ def _select(files: Mapping[str, bytes], about: str, room: int) -> _Selection:
 
 def _sort_by_relevance(files: Mapping[str, bytes], about: str) -> list[str]:
     """Return the paths: files that the text names, then by relevance, then the program before its tests."""
-    named, words = set(_NAME.findall(about)), extract_question_words(about)
+    named, words = set(_NAME.findall(about)), extract_context_search_terms(about)
 
     def place(path: str) -> tuple[bool, float, int, str]:
         relevance = score_context_file(words, RankedFile(path, text=files[path].decode(errors="replace")))

@@ -14,7 +14,7 @@ from roundtable.core.session import Session
 from roundtable.workshop.edit.journal import Journal
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import AlreadyUndone, UndoResult, list_undoable_journals, undo_journaled_change
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 FINISHED_LATER = "The undo was interrupted; a later command finished it."
 
@@ -57,4 +57,4 @@ async def _record_undo(store: Store, journal: Journal, change: str, how: str, by
     """Record that a change was undone, unless its session was removed or has recorded that already."""
     records = await store.read(journal.session) if journal.session else ()
     if records and change not in Session.fold(journal.session, records).undone:
-        await store.append(journal.session, ChangeUndone(change, journal.files, how, by or current_user_name()))
+        await store.append(journal.session, ChangeUndone(change, journal.files, how, by or os_user_name()))

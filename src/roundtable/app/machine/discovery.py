@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import is_model_runtime_installed, list_model_files_on_disk
+from roundtable.app.machine.embedded_models import is_model_runtime_installed, list_embedded_models
 from roundtable.app.parts import Parts
 from roundtable.app.settings.installation import Installation
 from roundtable.app.settings.places import Places
@@ -191,7 +191,7 @@ def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
     """Return the embedded models, the default one first."""
     runs = is_model_runtime_installed()
     seats: list[DiscoveredSeat] = []
-    for model in sorted(list_model_files_on_disk(places), key=lambda model: not model.default):
+    for model in sorted(list_embedded_models(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
             note = f"run `roundtable models get {model.name}` to download it ({megabytes}, {model.licence})"

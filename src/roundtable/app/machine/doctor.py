@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import list_model_files_on_disk
+from roundtable.app.machine.embedded_models import list_embedded_models
 from roundtable.app.machine.isolation import Isolation
 from roundtable.app.machine.seat_check import (
     Participant,
@@ -172,8 +172,7 @@ def _build_report(
         session_state=state[0],
         session_note=state[1],
         models={
-            model.name: _describe_model_state(model.installed, model.default)
-            for model in list_model_files_on_disk(places)
+            model.name: _describe_model_state(model.installed, model.default) for model in list_embedded_models(places)
         },
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",

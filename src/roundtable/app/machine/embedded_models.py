@@ -33,8 +33,8 @@ def is_model_runtime_installed() -> bool:
     return find_spec("xllamacpp") is not None
 
 
-def list_model_files_on_disk(places: Places) -> list[ModelState]:
-    """Return every model of the catalog, the least useful first, then the person's own files."""
+def list_embedded_models(places: Places) -> list[ModelState]:
+    """Return the models of the catalog, the least useful first, then the person's own files; not all are installed."""
     installed = shelf.find_embedded_model_files(places.models)
     default = shelf.find_default_embedded_model(places.models) or ""
     states = [
@@ -69,10 +69,10 @@ def _describe_own_model(name: str, path: Path, default: bool) -> ModelState:
     return ModelState(name, True, default, about="Your own file.", size=path.stat().st_size, path=str(path))
 
 
-async def download_model_file(
+async def install_embedded_model(
     places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
 ) -> Path:
-    """Download a model, resuming an earlier attempt; return at once if it is installed."""
+    """Install a model of the catalog: download its weights, resuming an earlier download; do nothing if installed."""
     return _raise_fault(await shelf.download_model_weights(name, places.models, progress, source=source))
 
 
@@ -91,4 +91,4 @@ def _raise_fault(result: Path | Fault) -> Path:
 
 def find_default_installed_model(places: Places) -> ModelState | None:
     """Return the default model, if one is installed."""
-    return next((state for state in list_model_files_on_disk(places) if state.default), None)
+    return next((state for state in list_embedded_models(places) if state.default), None)

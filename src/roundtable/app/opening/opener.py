@@ -38,7 +38,7 @@ from roundtable.core.values import (
 from roundtable.meetings import Meeting
 from roundtable.store.session_ids import generate_session_id
 from roundtable.voices.judge_voices import assign_judge_voices
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 MAX_OPTIONS = 26
 
@@ -130,7 +130,7 @@ class Opener:
             name=agenda.name,
             workspace=str(parts.workspace),
             opened_in=parts.opened_in,
-            owner=by or current_user_name(),
+            owner=by or os_user_name(),
             language=config.language,
             headless=agenda.headless,
             answers=agenda.answers,

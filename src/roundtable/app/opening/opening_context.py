@@ -11,7 +11,7 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, resolve_context_path
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.opening.file_selection import FileSelection, list_context_file_candidates, select_context_files
-from roundtable.app.opening.relevance import extract_question_words, fit_diff_into_context
+from roundtable.app.opening.relevance import extract_context_search_terms, fit_diff_into_context
 from roundtable.core.faults import UsageError
 from roundtable.core.text.diffs import split_diff_by_file
 from roundtable.core.text.file_names import is_sensitive_path
@@ -58,7 +58,7 @@ class ContextGatherer:
         shown = {name: read_context_file(self._redactor, self._workspace, name) for name in agenda.files}
         _check_room(shown, room)
         context = _ContextBuilder(shown, max(0, room.gathered - sum(map(len, shown.values()))))
-        words = extract_question_words(agenda.question)
+        words = extract_context_search_terms(agenda.question)
         for name, text in agenda.extra_context.items():
             context.add(name, self._redactor.redact(text).encode())
         for name, text in agenda.texts.items():

@@ -36,8 +36,8 @@ class RankedFile(NamedTuple):
     text: str = ""
 
 
-def extract_question_words(question: str) -> tuple[str, ...]:
-    """The significant words of a question, each once."""
+def extract_context_search_terms(question: str) -> tuple[str, ...]:
+    """The words of a question to search files for: lower case, each once, without short and common words."""
     words = (word.lower() for word in _WORD.findall(question))
     significant = dict.fromkeys(word for word in words if len(word) > 2 and word not in _COMMON_WORDS)
     return tuple(significant)[:_MOST_WORDS]

@@ -20,7 +20,7 @@ from roundtable.report.layouts import EXPORT_LAYOUTS
 from roundtable.report.recount import Recount
 from roundtable.report.second_opinion_run import render_json_document
 from roundtable.report.stage_report import render_stage_report_blocks
-from roundtable.report.summary import summarize_round, summarize_session
+from roundtable.report.summary import round_summary_as_data, session_summary_as_data
 from roundtable.report.transcript import render_round_as_markdown, render_transcript
 
 _RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
@@ -41,7 +41,9 @@ async def export_session_text(
     match form:
         case "json":
             return render_json_document(
-                summarize_session(session, texts=True) if record is None else summarize_round(record, texts=True)
+                session_summary_as_data(session, texts=True)
+                if record is None
+                else round_summary_as_data(record, texts=True)
             )
         case "html" if record is not None:
             return render_round_page(session, record)

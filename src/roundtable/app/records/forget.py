@@ -13,7 +13,7 @@ from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.store.leases import current_lease_holder
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 
 class RemovedSessions(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ async def forget_stored_session(parts: Parts, session: str, by: str = "") -> Non
     """
     lease, _ = await parts.leases.acquire(session, current_lease_holder())
     try:
-        await parts.record.append(session, SessionForgotten(by=by or current_user_name()))
+        await parts.record.append(session, SessionForgotten(by=by or os_user_name()))
     finally:
         await parts.leases.release(lease)
 

@@ -23,7 +23,7 @@ from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, render_memory_entries
 from roundtable.store.stored_events import store_timestamp
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 
 NOTEBOOK = "notebook"
 """The meeting name of the session that records what a person writes into the ledger by hand.
@@ -225,7 +225,7 @@ class WorkspaceMemory:
     async def _write(self, *entries: Entry) -> Entry:
         """Record entries in the workspace's notebook, all or none, file them, and return the first."""
         self._keys.learn_keychain_keys()
-        user = current_user_name()
+        user = os_user_name()
         facts = [EntryWritten(_shorten(entry), by=user) for entry in entries]
         notebook = await self._open_notebook()
         first, *_ = await self._store.append_many(notebook, facts)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.workshop.identity import current_user_name as current_user_name
+from roundtable.workshop.identity import os_user_name as os_user_name
 
 LONGEST_SOCKET_PATH = 100
 """Unix sockets allow about 104 bytes of path on every file system."""

@@ -142,7 +142,7 @@ def _id_of(entry: RecalledEntry) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){re.escape(entry.id)}(?![\w-])", re.IGNORECASE)
 
 
-def find_unanswered_decree(charter: Charter, position: str, text: str) -> RecalledEntry | None:
+def find_unanswered_decree_in_proposal(charter: Charter, position: str, text: str) -> RecalledEntry | None:
     """What a seat's proposal repeats without a word on it."""
     return next((entry for entry in _repeated(charter, position) if not is_decree_answered(entry, (text,))), None)
 

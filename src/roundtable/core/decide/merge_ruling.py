@@ -121,7 +121,7 @@ def judge_verdicts_reason(
     )
 
 
-def find_merge_regression(merged: Candidate, base: Candidate) -> CandidateProblems:
+def merge_regression_problems(merged: Candidate, base: Candidate) -> CandidateProblems:
     """The problems of a merged candidate that its base does not have."""
     failed = {(check.name, check.original_tests) for check in base.checks if not check.passed}
     broken = tuple(check for check in merged.checks if (check.name, check.original_tests) not in failed)

@@ -132,7 +132,7 @@ def split_reply_into_blocks(text: str) -> ReplyBlocks:
     return ReplyBlocks(tuple(_apply_name_blocks(_drop_names_from_sentences(blocks), lines)), tuple(prose))
 
 
-def parse_file_name(words: str) -> NamedFile | None:
+def parse_reply_file_name(words: str) -> NamedFile | None:
     """The file named by a few words such as `src/a.py` or `src/a.py::login`; None if they say anything else."""
     plain = _strip_decoration(_strip_decoration(words.strip()).rstrip(":"))
     named = _split_symbol(plain)
@@ -349,7 +349,7 @@ def _parse_fence_info(info: str) -> tuple[str, NamedFile | None]:
         _reject_ambiguous_path(_NAME_SUFFIX.sub("", _KEYED.sub(" ", info[path_field.end() :])).split(), info)
         return language, msgspec.structs.replace(_split_symbol(_key_value(path_field)), asked_by=asked_by)
     for value in (*map(_key_value, fields.values()), *words):
-        if named := parse_file_name(value):
+        if named := parse_reply_file_name(value):
             _reject_ambiguous_path([word for word in words[1:] if word != value], info)
             language = "" if language == value.lower() else language
             return language, msgspec.structs.replace(named, asked_by=asked_by)
@@ -387,7 +387,9 @@ def _file_by_line_above(prose: Sequence[str], language: str) -> NamedFile | None
     plain = _strip_decoration(words.strip())
     bare = _strip_decoration(plain.rstrip(":"))
     named = (
-        parse_file_name(_LABEL.sub("", plain)) or parse_file_name(_LABEL.sub("", bare)) or _file_by_description(bare)
+        parse_reply_file_name(_LABEL.sub("", plain))
+        or parse_reply_file_name(_LABEL.sub("", bare))
+        or _file_by_description(bare)
     )
     if named is None or _is_heading_with_slash(words, named.path) or not _can_hold_language(named.path, language):
         return None
@@ -410,14 +412,14 @@ def _can_hold_language(path: str, language: str) -> bool:
 
 def _file_by_description(words: str) -> NamedFile | None:
     """The file named by words such as `Test file a.py`."""
-    named = parse_file_name(_KIND_OF_FILE.sub("", words)) if _KIND_OF_FILE.match(words) else None
+    named = parse_reply_file_name(_KIND_OF_FILE.sub("", words)) if _KIND_OF_FILE.match(words) else None
     return named if named and _KNOWN_ENDINGS.fullmatch(named.path.rpartition(".")[2]) else None
 
 
 def _file_by_sentence(line: str, language: str) -> NamedFile | None:
     """The only file that a sentence highlights; for code it must have a known ending."""
     is_file = is_known_path_in_reply if language in _LANGUAGE_ENDINGS else is_path_in_reply
-    spans = (parse_file_name(span_text) for span in _SPANS for span_text in span.findall(line))
+    spans = (parse_reply_file_name(span_text) for span in _SPANS for span_text in span.findall(line))
     files = {
         file.path: file for file in spans if file and is_file(file.path) and not _is_heading_with_slash(line, file.path)
     }
@@ -441,7 +443,7 @@ def is_known_path_in_reply(path: str) -> bool:
 def _file_by_comment(line: str) -> NamedFile | None:
     """The file named by a comment, only if it looks like a path of the project."""
     match = _COMMENT.fullmatch(line) if len(line) <= LONGEST_FILE_LINE else None
-    named = parse_file_name(match[1]) if match else None
+    named = parse_reply_file_name(match[1]) if match else None
     if named is None or _OUTSIDE_PATH.match(named.path):
         return None
     folder, _, name = named.path.rpartition("/")
@@ -451,7 +453,7 @@ def _file_by_comment(line: str) -> NamedFile | None:
 def _file_by_lone_name(line: str, language: str) -> NamedFile | None:
     """The file named alone on a line of code, with an ending of its language."""
     match = _LONE.fullmatch(line) if len(line) <= LONGEST_FILE_LINE else None
-    named = parse_file_name(match[1]) if match else None
+    named = parse_reply_file_name(match[1]) if match else None
     return named if named and named.path.rpartition(".")[2] in _LANGUAGE_ENDINGS.get(language, ()) else None
 
 

@@ -27,7 +27,7 @@ from roundtable.core.replies.file_blocks import (
     NamedFile,
     is_known_path_in_reply,
     is_path_in_reply,
-    parse_file_name,
+    parse_reply_file_name,
     split_reply_into_blocks,
     unquoted_reply_lines,
 )
@@ -163,7 +163,7 @@ def _path_on_line(verb: str, words: str, known: Callable[[str], bool] = is_path_
     words = words.rstrip(".,;")
     if " " in words:
         return words[1:-1] if is_path_in_reply(words[1:-1]) else ""
-    named = parse_file_name(words)
+    named = parse_reply_file_name(words)
     return named.path if named and (verb.isupper() or known(named.path)) else ""
 
 
@@ -207,7 +207,7 @@ def _read_edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
         if mark is None and parts:
             parts[-1].append(line)
         elif mark is None:
-            if line.strip() and parse_file_name(line) is None:
+            if line.strip() and parse_reply_file_name(line) is None:
                 raise _unclear_edit_error(path, line)
         elif mark != len(parts):
             raise _unclear_edit_error(path, line)
@@ -254,7 +254,7 @@ def _read_changes(reply: str, expect: Expect) -> ReadReply:
 def _has_only_file_names(reply: str) -> bool:
     """Whether a reply holds nothing but names of files."""
     lines = [line for line in reply.split("\n") if line.strip() and not line.lstrip().startswith("```")]
-    return all(len(line) <= LONGEST_FILE_LINE and parse_file_name(line) is not None for line in lines)
+    return all(len(line) <= LONGEST_FILE_LINE and parse_reply_file_name(line) is not None for line in lines)
 
 
 def _name_only_block(reply: str, path: str) -> str:

@@ -68,8 +68,7 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
 
 
 async def _render_files(desk: Roundtable, address: str, form: str, layout: str | None) -> tuple[str, dict[str, str]]:
-    """What the session is called, and the files of the layout; the one text of a format has no name yet."""
-
+    """Return the slug of a session, and the text of each file of a layout; a single format has one text, named ""."""
     id = await desk.sessions.find(address)
     records = await desk.sessions.records(id)
     session = Session.fold(id, records)
@@ -82,9 +81,9 @@ async def _render_files(desk: Roundtable, address: str, form: str, layout: str |
     return session.charter.slug or id, files
 
 
-@click.command()
+@click.command("sync")
 @click.option("-y", "--yes", is_flag=True, help="Create the folder without asking if it is missing.")
-def sync_command(yes: bool) -> int:
+def sync_workspace_folder_command(yes: bool) -> int:
     """Rewrite .roundtable/ from the record.
 
     The folder holds the chronicle, the error log and every session of this workspace, for reading and

@@ -97,7 +97,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Recompute a decision without a seat or by another rule, at no cost.",
         ),
         "export": ("export", "export_command", "Write a session to files: Markdown, HTML, JSON or JSONL."),
-        "sync": ("export", "sync_command", "Rewrite .roundtable/ from the record."),
+        "sync": ("export", "sync_workspace_folder_command", "Rewrite .roundtable/ from the record."),
         "forget": ("forget", "forget_command", "Remove a session from the list; exported files stay."),
         "gc": ("forget", "gc_command", "Delete the transcripts of old sessions; decisions are kept."),
     },

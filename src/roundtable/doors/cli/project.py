@@ -11,7 +11,7 @@ import click
 
 from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import HandoverForm, handover_path_of_form
+from roundtable.core.handover import HandoverForm, project_handover_path_in_form
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.doors.cli.options import session_argument
 from roundtable.doors.cli.output import print_note, resolve_path_argument, run_command_at_desk
@@ -68,7 +68,7 @@ def project_command(
         _print_file(run_command_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True))
     elif into is not None:
         chosen_form = form or "folder"
-        place = Path(handover_path_of_form(str(resolve_path_argument(into)), chosen_form))
+        place = Path(project_handover_path_in_form(str(resolve_path_argument(into)), chosen_form))
         _print_delivery(
             run_command_at_desk(lambda desk: _export_project(desk, session, chosen_form, place)), chosen_form, as_json
         )

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import is_nameless_path
+from roundtable.core.handover import is_path_without_project_name
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
 from roundtable.doors.cli.open_meeting import run_prepared_meeting_command
@@ -168,7 +168,7 @@ def _new_project_folder(question: str, into: str | None) -> Path:
     """The folder for a new project: the one given, or an unused one named after the idea."""
     if into is not None:
         path = resolve_path_argument(into)
-        if is_nameless_path(path.name):
+        if is_path_without_project_name(path.name):
             raise UsageError(
                 f"--into {sanitize_line(into, 60)} is not a folder name.", "Give a new folder with --into."
             )

@@ -22,7 +22,7 @@ from roundtable.live.event_lines import LiveLine, live_gate_lines, live_lines_as
 from roundtable.live.gate_options import gate_option_on_enter
 from roundtable.report.costs import NO_VALUE, build_cost_report, format_money
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.summary import summarize_session
+from roundtable.report.summary import session_summary_as_data
 
 if TYPE_CHECKING:
     from roundtable.app.desk import OpenGate, Roundtable
@@ -138,7 +138,7 @@ def status_command(session: str, as_json: bool) -> None:
     state, holder, address = run_command_at_desk(load, only_reads=True)
     if as_json:
         running = {"running": holder is not None, "holder": holder, "pid": _holder_pid(holder)}
-        print_json({**summarize_session(state), **running})
+        print_json({**session_summary_as_data(state), **running})
         return
     for line in _render_session_status(state, holder, address):
         click.echo(line)

@@ -22,7 +22,7 @@ from roundtable.doors.cli.output import run_command_at_desk
 from roundtable.doors.cli.tables import print_table
 from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import COST_COLUMNS
-from roundtable.report.summary import summarize_usage
+from roundtable.report.summary import usage_summary_as_data
 from roundtable.report.transcript import render_cost_table
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ async def _render_run_artifact(desk: Roundtable, run: str, form: str) -> str:
 
 def _print_costs(session: Session, form: str) -> None:
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(summarize_usage(session)), indent=2))
+        click.echo(msgspec.json.format(msgspec.json.encode(usage_summary_as_data(session)), indent=2))
     elif sys.stdout.isatty():
         lines = build_cost_report(session)
         print_table(

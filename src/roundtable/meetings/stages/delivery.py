@@ -14,7 +14,7 @@ from roundtable.core.decide.change_outcome import decision_without_change
 from roundtable.core.decide.stage_outcome import decide_project_finished, last_run_failure_reason
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
-from roundtable.core.handover import HandoverForm, charter_handover_path
+from roundtable.core.handover import HandoverForm, project_handover_path
 from roundtable.core.ports import Table
 from roundtable.core.reasons import WorkshopStepFailed
 from roundtable.core.stage_history import stage_contributors
@@ -41,7 +41,7 @@ async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decis
         return decision
     if SdlcSettings.of(charter).existing:
         return await _write_to_project(table, ends, decision, draft)
-    details = {form: f"{how}: {charter_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
+    details = {form: f"{how}: {project_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
     details |= {NextStep.LATER: "write nothing now; `roundtable project` with this session delivers it at any time"}
     failure = last_run_failure_reason(charter, ends)
     state = reason_sentence(failure) if failure else "The project is finished."
@@ -49,7 +49,7 @@ async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decis
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
         return rule.decide_project_not_written(charter, ends)
-    effect = DeliverProject(draft, form, charter_handover_path(charter, form), DELIVER)
+    effect = DeliverProject(draft, form, project_handover_path(charter, form), DELIVER)
     delivered = await table.do(f"{DELIVER}/hand-over", effect)
     assert isinstance(delivered, ProjectDelivered | Fault)
     return rule.decide_project_handed_over(charter, ends, delivered)

@@ -24,9 +24,9 @@ from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import (
     RefineRequest,
     SpliceOutcome,
-    blind_candidate_names,
-    candidate_file_operations,
     render_unsigned_candidate,
+    replied_file_operations,
+    seats_by_blind_name,
     splice_candidates_with_refine_round,
 )
 from roundtable.meetings.stages.context import StageContext
@@ -63,7 +63,7 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
     assert move is not None
     assert move.verdict.directives is not None
     directives = move.verdict.directives
-    names = blind_candidate_names(work.candidates, context.table.labels)
+    names = seats_by_blind_name(work.candidates, context.table.labels)
     base = next(candidate for candidate in work.candidates if candidate.seat == names[directives.base])
     wanted = tuple(
         replace_labels_in_judge_directive(directive, names)
@@ -236,12 +236,12 @@ async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: Can
     """Let the judge read the candidates, unsigned and shuffled."""
     candidates, labels = rule.eligible_stage_candidates(result), context.table.labels
     texts = [
-        _render_candidate_for_judge(candidate, result, candidate_file_operations(candidate, rounds), labels)
+        _render_candidate_for_judge(candidate, result, replied_file_operations(candidate, rounds), labels)
         for candidate in candidates
     ]
     prompt = context.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
-    expect = Expect("judge-merge", tuple(blind_candidate_names(candidates, labels)), context.stage.tokens)
+    expect = Expect("judge-merge", tuple(seats_by_blind_name(candidates, labels)), context.stage.tokens)
     return await ask_stage_judge(
         context, context.address.step(len(rounds)), prompt, expect, [candidate.seat for candidate in candidates]
     )

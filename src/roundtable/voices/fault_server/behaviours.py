@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from roundtable.voices.fault_server.scripted_answer import ServerAnswer, encode_provider_event
+from roundtable.voices.fault_server.scripted_answer import ServerAnswer, encode_fault_server_event
 from roundtable.voices.fault_server.wire import REFUSAL_TEXT, AnswerContent, ProviderError
 
 HUGE_ANSWER_CHARACTERS = 8 * 1024 * 1024
@@ -245,7 +245,7 @@ async def _no_newline(answer: ServerAnswer) -> None:
     await answer.start_stream()
     *events, last = answer.wire.answer_events(AnswerContent(answer.words))
     await answer.send_events(events)
-    await answer.send_chunk(encode_provider_event(last).rstrip())
+    await answer.send_chunk(encode_fault_server_event(last).rstrip())
     await answer.end_stream()
 
 

@@ -37,8 +37,8 @@ OPENAI_ERRORS = {
 }
 
 
-def build_openai_error(error: ProviderError) -> dict[str, Any]:
-    """Return the error object of both OpenAI dialects."""
+def build_fault_server_openai_error(error: ProviderError) -> dict[str, Any]:
+    """Return the body of an error response of the fault server, in the form of both OpenAI dialects."""
     return {"error": {"message": error.message, "type": error.code, "param": None, "code": error.code}}
 
 
@@ -90,7 +90,7 @@ class ChatWire(Wire):
 
     def error_body(self, error: ProviderError) -> Any:
         """Return OpenAI's error object."""
-        return build_openai_error(error)
+        return build_fault_server_openai_error(error)
 
     def whole_body(self, speech: AnswerContent) -> Any:
         """Return one message in one choice."""

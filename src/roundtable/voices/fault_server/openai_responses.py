@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from roundtable.voices.fault_server.openai_chat import OPENAI_ERRORS, build_openai_error
+from roundtable.voices.fault_server.openai_chat import OPENAI_ERRORS, build_fault_server_openai_error
 from roundtable.voices.fault_server.wire import (
     CACHED_TOKENS,
     INPUT_TOKENS,
@@ -97,7 +97,7 @@ class ResponsesWire(Wire):
 
     def error_body(self, error: ProviderError) -> Any:
         """Return OpenAI's error object."""
-        return build_openai_error(error)
+        return build_fault_server_openai_error(error)
 
     def whole_body(self, speech: AnswerContent) -> Any:
         """Return the response object with everything in it."""

@@ -137,7 +137,7 @@ class ServerAnswer:
     async def send_events(self, events: Iterable[WireEvent]) -> None:
         """Send events of the stream."""
         for event in events:
-            await self.send_chunk(encode_provider_event(event))
+            await self.send_chunk(encode_fault_server_event(event))
 
     async def send_chunk(self, data: bytes) -> None:
         """Send one chunk of the transfer encoding."""
@@ -153,8 +153,8 @@ class ServerAnswer:
         await self.writer.drain()
 
 
-def encode_provider_event(event: WireEvent) -> bytes:
-    """Encode one event as it is sent."""
+def encode_fault_server_event(event: WireEvent) -> bytes:
+    """Encode one event of the fault server as a server-sent event."""
     name, data = event
     line = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     title = f"event: {name}\n" if name else ""

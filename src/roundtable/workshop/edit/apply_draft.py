@@ -29,7 +29,7 @@ from roundtable.workshop.edit.journal_replay import (
     open_edit_target,
     recover_open_journals,
 )
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 from roundtable.workshop.repo.commits import CommitMessage, RefUpdate
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
@@ -174,7 +174,7 @@ def _plan_commit(
     mode_sources = {file.path: file.was or file.path for file in files if file.executable == file.was_executable}
     entries = {**dict.fromkeys(after), **repository.store_files(repository.with_tracked_modes(new_files, mode_sources))}
     text = (commit or CommitMessage("")).text
-    new_commit = repository.create_commit(repository.head, entries, text, current_user_name(), draft.index)
+    new_commit = repository.create_commit(repository.head, entries, text, os_user_name(), draft.index)
     if branch:
         plan, move = Journal(plan.id, plan.at, branch=branch), RefUpdate(name, "", new_commit)
     else:

@@ -26,7 +26,7 @@ from roundtable.workshop.edit.journal_replay import (
     execute_journal,
     open_edit_target,
 )
-from roundtable.workshop.identity import current_user_name
+from roundtable.workshop.identity import os_user_name
 from roundtable.workshop.repo.commits import DETACHED, RefUpdate, Repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
@@ -173,7 +173,7 @@ def _plan_ref_update(
     old = repository.tree_entries(ref.old, list(before))
     entries = {path: old.get(path) for path in before}
     text = f"Undo change {change.id}: {repository.commit_subject(ref.new)}\n\nThis reverts commit {ref.new}.\n"
-    new_commit = repository.create_commit(tip, entries, text, current_user_name(), draft.index)
+    new_commit = repository.create_commit(tip, entries, text, os_user_name(), draft.index)
     return RefUpdate(
         name, tip, new_commit
     ), f"The files were restored; commit {new_commit[:12]} on {short} reverts the change."

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
-from roundtable.workshop.edit.lost_tests import find_tests_lost_by_edits
+from roundtable.workshop.edit.lost_tests import find_tests_lost_by_draft
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
@@ -48,7 +48,7 @@ _LOCK = re.compile(
 def validate_edited_files(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """Return refusals for broken syntax, conflict markers, leaked code fences and lost tests."""
     refusals = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
-    return (*refusals, *find_tests_lost_by_edits(files))
+    return (*refusals, *find_tests_lost_by_draft(files))
 
 
 def find_destructive_edits(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:

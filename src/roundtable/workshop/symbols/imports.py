@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from roundtable.workshop.symbols.languages import Language
-from roundtable.workshop.symbols.symbol_names import node_text, split_at_top_level_commas, split_symbol_name
+from roundtable.workshop.symbols.symbol_names import split_code_at_top_level_commas, split_symbol_name, syntax_node_text
 
 
 class Import(NamedTuple):
@@ -58,7 +58,7 @@ def _other_names(node: Node) -> Iterator[str]:
     while pending:
         current = pending.pop()
         if current.type == "identifier":
-            yield node_text(current)
+            yield syntax_node_text(current)
         elif not re.search("import|use_declaration|using", current.type):
             pending.extend(current.named_children)
 
@@ -70,20 +70,25 @@ def _read_python(node: Node) -> ImportPairs:
     match node.type:
         case "import_statement":
             for child in node.children_by_field_name("name"):
-                yield _alias(child) or split_symbol_name(node_text(child))[0], f"import {node_text(child)}"
+                yield (
+                    _alias(child) or split_symbol_name(syntax_node_text(child))[0],
+                    f"import {syntax_node_text(child)}",
+                )
         case "import_from_statement":
-            module = node_text(node.child_by_field_name("module_name"))
+            module = syntax_node_text(node.child_by_field_name("module_name"))
             for child in node.children_by_field_name("name"):
-                yield _alias(child) or node_text(child), f"from {module} import {node_text(child)}"
+                yield _alias(child) or syntax_node_text(child), f"from {module} import {syntax_node_text(child)}"
             if any(child.type == "wildcard_import" for child in node.named_children):
-                yield "", node_text(node)
+                yield "", syntax_node_text(node)
         case "future_import_statement":
             for child in node.children_by_field_name("name"):
-                yield f"{_FUTURE}.{node_text(child)}", f"from {_FUTURE} import {node_text(child)}"
+                yield f"{_FUTURE}.{syntax_node_text(child)}", f"from {_FUTURE} import {syntax_node_text(child)}"
         case "try_statement" | "if_statement":
             statements = list(_branch_statements(node))
             if all(_is_import_or_fallback(statement) for statement in statements):
-                yield from ((name, node_text(node)) for statement in statements for name, _ in _read_python(statement))
+                yield from (
+                    (name, syntax_node_text(node)) for statement in statements for name, _ in _read_python(statement)
+                )
         case _:
             return
 
@@ -99,34 +104,36 @@ def _branch_statements(node: Node) -> Iterator[Node]:
 
 def _is_import_or_fallback(node: Node) -> bool:
     """Tell whether a statement is only an import or a fallback for a missing name: `tomllib = None`."""
-    is_fallback = node.type == "expression_statement" and "(" not in node_text(node) and "=" in node_text(node)
+    is_fallback = (
+        node.type == "expression_statement" and "(" not in syntax_node_text(node) and "=" in syntax_node_text(node)
+    )
     return is_fallback or node.type == "pass_statement" or "import" in node.type or "comment" in node.type
 
 
 def _alias(node: Node) -> str:
-    return node_text(node.child_by_field_name("alias"))
+    return syntax_node_text(node.child_by_field_name("alias"))
 
 
 def _read_javascript(node: Node) -> ImportPairs:
     if node.type == "import_statement":
-        source = node_text(node.child_by_field_name("source"))
+        source = syntax_node_text(node.child_by_field_name("source"))
         kind = "import type" if any(child.type == "type" for child in node.children) else "import"
         clause = next((child for child in node.named_children if child.type == "import_clause"), None)
         if clause is None:
-            required = re.match(r"import\s+(\w+)\s*=", node_text(node))
-            yield (required[1] if required else ""), node_text(node)
+            required = re.match(r"import\s+(\w+)\s*=", syntax_node_text(node))
+            yield (required[1] if required else ""), syntax_node_text(node)
         for child in clause.named_children if clause is not None else ():
             if child.type == "named_imports":
                 for specifier in child.named_children:
-                    name = _alias(specifier) or node_text(specifier.child_by_field_name("name"))
-                    yield name, f"{kind} {{ {node_text(specifier)} }} from {source};"
+                    name = _alias(specifier) or syntax_node_text(specifier.child_by_field_name("name"))
+                    yield name, f"{kind} {{ {syntax_node_text(specifier)} }} from {source};"
             else:
-                yield node_text(child).split()[-1], f"{kind} {node_text(child)} from {source};"
+                yield syntax_node_text(child).split()[-1], f"{kind} {syntax_node_text(child)} from {source};"
     elif node.type in {"lexical_declaration", "variable_declaration"}:
         for child in node.named_children:
             value = child.child_by_field_name("value")
-            if value is not None and re.match(r"require\s*\(", node_text(value)):
-                text = f"{node_text(node).split()[0]} {node_text(child)};"
+            if value is not None and re.match(r"require\s*\(", syntax_node_text(value)):
+                text = f"{syntax_node_text(node).split()[0]} {syntax_node_text(child)};"
                 names = _bound_names(child.child_by_field_name("name"))
                 yield from ((name, text) for name in names)
 
@@ -136,10 +143,10 @@ def _bound_names(pattern: Node | None) -> Iterator[str]:
     if pattern is None:
         return
     if pattern.type == "identifier":
-        yield node_text(pattern)
+        yield syntax_node_text(pattern)
     for child in pattern.named_children:
         if child.type == "shorthand_property_identifier_pattern":
-            yield node_text(child)
+            yield syntax_node_text(child)
         else:
             yield from _bound_names(child.child_by_field_name("value") or child)
 
@@ -151,21 +158,21 @@ def _read_go(node: Node) -> ImportPairs:
         child for group in (node, *node.named_children) for child in group.named_children if child.type == "import_spec"
     ]
     for spec in specs:
-        path = node_text(spec.child_by_field_name("path")).strip('"`')
+        path = syntax_node_text(spec.child_by_field_name("path")).strip('"`')
         parts = [part for part in path.split("/") if not re.fullmatch(r"v\d+", part)]
         package_name = re.sub(r"^go-|[.-]go$|\.v\d+$", "", parts[-1] if parts else "").replace("-", "_")
-        name = node_text(spec.child_by_field_name("name")) or package_name
-        yield ("" if name in {"_", "."} else name), f"import {node_text(spec)}"
+        name = syntax_node_text(spec.child_by_field_name("name")) or package_name
+        yield ("" if name in {"_", "."} else name), f"import {syntax_node_text(spec)}"
 
 
 def _read_rust(node: Node) -> ImportPairs:
     if node.type == "use_declaration":
-        before = node_text(node).split("use", 1)[0]
-        for path in _expand_use_paths(node_text(node.child_by_field_name("argument"))):
+        before = syntax_node_text(node).split("use", 1)[0]
+        for path in _expand_use_paths(syntax_node_text(node.child_by_field_name("argument"))):
             name = path.rpartition(" as ")[2].rpartition("::")[2].strip()
             yield ("" if name in {"*", "_"} else name), f"{before}use {path};"
     elif node.type == "extern_crate_declaration":
-        yield _alias(node) or node_text(node.child_by_field_name("name")), node_text(node)
+        yield _alias(node) or syntax_node_text(node.child_by_field_name("name")), syntax_node_text(node)
 
 
 def _expand_use_paths(text: str) -> Iterator[str]:
@@ -176,7 +183,7 @@ def _expand_use_paths(text: str) -> Iterator[str]:
         head, brace, inner = rest.partition("{")
         if brace:
             pending.extend(
-                (prefix + head.strip(), branch) for branch in split_at_top_level_commas(inner.rsplit("}", 1)[0])
+                (prefix + head.strip(), branch) for branch in split_code_at_top_level_commas(inner.rsplit("}", 1)[0])
             )
         elif rest.strip():
             path = prefix + rest.strip()
@@ -186,38 +193,44 @@ def _expand_use_paths(text: str) -> Iterator[str]:
 def _read_java(node: Node) -> ImportPairs:
     if node.type == "import_declaration":
         is_wildcard = any(child.type == "asterisk" for child in node.named_children)
-        yield ("" if is_wildcard else split_symbol_name(node_text(node).rstrip("; "))[-1]), node_text(node)
+        yield (
+            ("" if is_wildcard else split_symbol_name(syntax_node_text(node).rstrip("; "))[-1]),
+            syntax_node_text(node),
+        )
 
 
 def _read_c(node: Node) -> ImportPairs:
     if node.type == "preproc_include":
-        yield "", node_text(node).rstrip()
+        yield "", syntax_node_text(node).rstrip()
     elif node.type == "using_declaration":
         is_wildcard = any(child.type == "namespace" for child in node.children)
-        yield ("" if is_wildcard else split_symbol_name(node_text(node).rstrip("; "))[-1]), node_text(node)
+        yield (
+            ("" if is_wildcard else split_symbol_name(syntax_node_text(node).rstrip("; "))[-1]),
+            syntax_node_text(node),
+        )
 
 
 def _read_csharp(node: Node) -> ImportPairs:
     if node.type == "using_directive":
-        yield node_text(node.child_by_field_name("name")), node_text(node)
+        yield syntax_node_text(node.child_by_field_name("name")), syntax_node_text(node)
 
 
 def _read_ruby(node: Node) -> ImportPairs:
-    if node.type == "call" and node_text(node.child_by_field_name("method")) in {"require", "require_relative"}:
-        yield "", node_text(node)
+    if node.type == "call" and syntax_node_text(node.child_by_field_name("method")) in {"require", "require_relative"}:
+        yield "", syntax_node_text(node)
 
 
 def _read_php(node: Node) -> ImportPairs:
     if node.type == "namespace_use_declaration":
         keyword = next((f"{child.type} " for child in node.children if child.type in {"function", "const"}), "")
         group = node.child_by_field_name("body")
-        prefix = next((node_text(child) for child in node.named_children if child.type == "namespace_name"), "")
+        prefix = next((syntax_node_text(child) for child in node.named_children if child.type == "namespace_name"), "")
         for child in (group or node).named_children:
             if child.type == "namespace_use_clause":
-                path = f"{prefix}\\{node_text(child)}" if group is not None else node_text(child)
-                yield _alias(child) or split_symbol_name(node_text(child))[-1], f"use {keyword}{path};"
-    elif node.type == "expression_statement" and re.match(r"(require|include)(_once)?\b", node_text(node)):
-        yield "", node_text(node)
+                path = f"{prefix}\\{syntax_node_text(child)}" if group is not None else syntax_node_text(child)
+                yield _alias(child) or split_symbol_name(syntax_node_text(child))[-1], f"use {keyword}{path};"
+    elif node.type == "expression_statement" and re.match(r"(require|include)(_once)?\b", syntax_node_text(node)):
+        yield "", syntax_node_text(node)
 
 
 _IMPORT_READERS: dict[str, Callable[[Node], ImportPairs]] = {

@@ -17,7 +17,7 @@ from roundtable.workshop.symbols.languages import Language, SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol
 from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, symbol_name_ends_with
-from roundtable.workshop.symbols.symbol_names import find_object_literal, node_text
+from roundtable.workshop.symbols.symbol_names import find_object_literal, syntax_node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 _VISIBILITY_WORDS = {"private", "protected", "public", "module_function"}
@@ -25,7 +25,7 @@ _VISIBILITY_WORDS = {"private", "protected", "public", "module_function"}
 
 def _list_enclosing_conditions(file: Outline, symbol: Symbol) -> tuple[str, ...]:
     """Return the first lines of the conditions around a symbol. An include guard around the whole file is not one."""
-    return tuple(node_text(node).split("\n", 1)[0].strip() for node in _conditional_nodes(file, symbol))
+    return tuple(syntax_node_text(node).split("\n", 1)[0].strip() for node in _conditional_nodes(file, symbol))
 
 
 def _conditional_nodes(file: Outline, symbol: Symbol) -> Iterator[Node]:
@@ -62,11 +62,13 @@ class VisibilityHeadings:
 
 
 def _is_heading(node: Node) -> bool:
-    return node.type == "access_specifier" or (node.type == "identifier" and node_text(node) in _VISIBILITY_WORDS)
+    return node.type == "access_specifier" or (
+        node.type == "identifier" and syntax_node_text(node) in _VISIBILITY_WORDS
+    )
 
 
 def _heading_text(heading: Node) -> str:
-    return node_text(heading).strip(": ")
+    return syntax_node_text(heading).strip(": ")
 
 
 def is_in_singleton_class(symbol: Symbol) -> bool:

@@ -23,8 +23,8 @@ from roundtable.workshop.symbols.spans import (
 from roundtable.workshop.symbols.symbol_names import (
     MAX_OBJECT_DEPTH,
     list_object_literal_members,
-    node_text,
     parse_symbol_name_and_kind,
+    syntax_node_text,
 )
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, parse_syntax_tree
 
@@ -57,7 +57,7 @@ def _collect_name_usage(language: Language, node: Node) -> NameUsage:
     while pending:
         current, role = pending.pop()
         if current.type in _NAME_NODES and not current.named_child_count:
-            {"member": members, "bound": bound}.get(role, used).add(node_text(current))
+            {"member": members, "bound": bound}.get(role, used).add(syntax_node_text(current))
             continue
         for index, child in enumerate(current.children):
             if not child.is_named:
@@ -65,7 +65,7 @@ def _collect_name_usage(language: Language, node: Node) -> NameUsage:
             # Asking for a field reads all children before it, and a list may have a hundred thousand.
             field = (current.type, _field_name(current, index) if current.type in nodes_with_fields else "")
             if field in language.call_fields:
-                called.add(node_text(_find_called_name(child)))
+                called.add(syntax_node_text(_find_called_name(child)))
             pending.append((child, _role_of_child(language, field, current, role)))
     return NameUsage(frozenset(used - bound), frozenset(members), frozenset(bound), frozenset(called))
 

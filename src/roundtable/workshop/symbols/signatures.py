@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from roundtable.workshop.symbols.symbol_names import node_text
+from roundtable.workshop.symbols.symbol_names import syntax_node_text
 
 _SIGNATURE_NODES = {"function_signature", "method_signature"}
 _PARAMETER_LIST_NODES = {"parameters", "parameter_list", "formal_parameters", "method_parameters"}
@@ -27,7 +27,7 @@ def _list_symbol_decorators(node: Node) -> tuple[str, ...]:
     parent = node.parent
     if parent is None or parent.type != "decorated_definition":
         return ()
-    return tuple(node_text(child) for child in parent.named_children if child.type == "decorator")
+    return tuple(syntax_node_text(child) for child in parent.named_children if child.type == "decorator")
 
 
 def list_parameter_types(node: Node) -> tuple[str, ...] | None:
@@ -39,7 +39,7 @@ def list_parameter_types(node: Node) -> tuple[str, ...] | None:
 def list_parameter_spellings(node: Node) -> set[tuple[str, ...]]:
     """Return other spellings of the parameter list: types with names, and names alone for untyped languages."""
     parameters = _parameter_nodes(node) or []
-    with_names = tuple(normalize_type_spelling(node_text(parameter)) for parameter in parameters)
+    with_names = tuple(normalize_type_spelling(syntax_node_text(parameter)) for parameter in parameters)
     return {
         with_names,
         tuple(re.split(r"[:=]", parameter_type)[0].strip() for parameter_type in map(_parameter_type, parameters)),
@@ -59,7 +59,7 @@ def _parameter_nodes(node: Node) -> list[Node] | None:
 
 def _parameter_type(parameter: Node) -> str:
     """Return a parameter without its name and default: `const char *`, `int`. A bare name stays as it is."""
-    kind, text = parameter.child_by_field_name("type"), node_text(parameter)
+    kind, text = parameter.child_by_field_name("type"), syntax_node_text(parameter)
     if kind is None:
         return " ".join(text.split())
     default = parameter.child_by_field_name("default_value") or parameter.child_by_field_name("value")
@@ -68,8 +68,8 @@ def _parameter_type(parameter: Node) -> str:
         or parameter.child_by_field_name("pattern")
         or _innermost_declarator(parameter)
     )
-    for part in (node_text(default), node_text(name)):
-        if part and part != node_text(kind):
+    for part in (syntax_node_text(default), syntax_node_text(name)):
+        if part and part != syntax_node_text(kind):
             text = re.sub(rf"(=\s*)?{re.escape(part)}(?!.*{re.escape(part)})", "", text, count=1, flags=re.S)
     return normalize_type_spelling(re.sub(r"@\w+(?:\([^()]*\))?|\bfinal\b", "", text))
 

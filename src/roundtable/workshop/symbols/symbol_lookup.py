@@ -15,7 +15,7 @@ from roundtable.workshop.symbols.signatures import (
     list_parameter_types,
     normalize_type_spelling,
 )
-from roundtable.workshop.symbols.symbol_names import split_at_top_level_commas, split_symbol_name
+from roundtable.workshop.symbols.symbol_names import split_code_at_top_level_commas, split_symbol_name
 
 _MEMBER_SEPARATOR = re.compile(r"(?<=\w)#|(?<!operator)->")
 _PARAMETER_LIST = re.compile(r"(?<!operator)\s*\((.*)\)\s*$", re.S)
@@ -59,7 +59,7 @@ def parse_symbol_query(symbol: str, kind: RequestedKind = RequestedKind.ANY) -> 
     """Parse `Session.login`, `Session::login()` or `login(String, int)`."""
     parameters = _PARAMETER_LIST.search(symbol)
     parameter_types = (
-        tuple(map(normalize_type_spelling, split_at_top_level_commas(parameters[1]))) if parameters else None
+        tuple(map(normalize_type_spelling, split_code_at_top_level_commas(parameters[1]))) if parameters else None
     )
     return SymbolQuery(
         split_symbol_name(_MEMBER_SEPARATOR.sub(".", _PARAMETER_LIST.sub("", symbol))), parameter_types, kind
@@ -106,8 +106,11 @@ def find_symbols_by_query(file: Outline, query: SymbolQuery) -> list[Symbol]:
     return []
 
 
-def find_symbols_with_same_reading(file: Outline, query: SymbolQuery, other: Symbol) -> list[Symbol]:
-    """Return the symbols that a query means if it is read as it was for a symbol of another file."""
+def find_symbols_by_same_query_form(file: Outline, query: SymbolQuery, other: Symbol) -> list[Symbol]:
+    """Return the symbols that a query names in the same form as a symbol of another file.
+
+    The form is whether the query's parts end the name of the symbol, or also name its file.
+    """
     is_suffix = symbol_name_ends_with(other.name.split("."), query.parts)
     return [
         symbol

@@ -81,8 +81,8 @@ _OPERATOR_NAME = re.compile(
 """An operator name: `operator==` and `operator bool` in C++ and C#, `==` and `[]=` in Ruby."""
 
 
-def node_text(node: Node | None) -> str:
-    """Return the source text of a node; empty without a node."""
+def syntax_node_text(node: Node | None) -> str:
+    """Return the source text of a node of the syntax tree; empty if the node is None."""
     return (node.text or b"").decode(errors="replace") if node else ""
 
 
@@ -103,13 +103,13 @@ def parse_symbol_name_and_kind(language: Language, node: Node) -> tuple[tuple[st
         case "operator_declaration" | "conversion_operator_declaration" | "indexer_declaration":
             return split_symbol_name(_operator_name(node)), kind
         case "destructor_declaration":
-            return (f"~{node_text(node.child_by_field_name('name'))}",), kind
+            return (f"~{syntax_node_text(node.child_by_field_name('name'))}",), kind
         case _:
             pass
     name_node = _find_name_node(node)
     if name_node is None:
         return None
-    name = split_symbol_name(node_text(name_node))
+    name = split_symbol_name(syntax_node_text(name_node))
     receiver = _receiver_type(node)
     return (
         (((receiver, *name) if receiver else name), _kind_of_value(node.child_by_field_name("value"), kind))
@@ -143,8 +143,8 @@ def _split_plain_name(text: str) -> tuple[str, ...]:
     return tuple(part for part in _NAME_SEPARATOR.split("".join(parts)) if part)
 
 
-def split_at_top_level_commas(text: str) -> list[str]:
-    """Split a list at its commas, except those inside brackets."""
+def split_code_at_top_level_commas(text: str) -> list[str]:
+    """Split a list in source code at its commas, except those inside brackets; empty parts are left out."""
     parts, depth = [""], 0
     for character in text:
         depth = max(0, depth + (character in "{[(<") - (character in "}])>"))
@@ -196,7 +196,7 @@ def _find_single_element_name(node: Node) -> Node | None:
 
 def _is_require_call(node: Node) -> bool:
     value = node.child_by_field_name("value")
-    return value is not None and node_text(value.child_by_field_name("function")) == "require"
+    return value is not None and syntax_node_text(value.child_by_field_name("function")) == "require"
 
 
 def _parse_member_assignment(node: Node) -> tuple[tuple[str, ...], SymbolKind] | None:
@@ -204,7 +204,7 @@ def _parse_member_assignment(node: Node) -> tuple[tuple[str, ...], SymbolKind] |
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None or left.type != "member_expression":
         return None
-    all_parts = node_text(left).split(".")
+    all_parts = syntax_node_text(left).split(".")
     parts = tuple(part for part in all_parts if part not in {"module", "exports", "prototype"}) or tuple(all_parts)
     if not all(part.isidentifier() for part in parts):
         return None
@@ -229,7 +229,7 @@ def _operator_name(node: Node) -> str:
 
 def _receiver_type(node: Node) -> str:
     receiver = node.child_by_field_name("receiver")
-    match = re.search(r"([\w]+)\s*(?:\[[^\]]*\])?\s*\)$", node_text(receiver)) if receiver else None
+    match = re.search(r"([\w]+)\s*(?:\[[^\]]*\])?\s*\)$", syntax_node_text(receiver)) if receiver else None
     return match[1] if match else ""
 
 
@@ -250,5 +250,5 @@ def _parse_declarators(declarators: list[Node], kind: SymbolKind) -> tuple[tuple
         current = inner
     if kind is SymbolKind.PROTOTYPE and not is_function and current.type not in {"operator_cast"}:
         kind = SymbolKind.VALUE
-    name = split_symbol_name(node_text(current))
+    name = split_symbol_name(syntax_node_text(current))
     return (name, kind) if name else None

@@ -27,7 +27,7 @@ from roundtable.workshop.symbols.symbol_lookup import (
     SymbolQuery,
     find_counterpart_symbols,
     find_symbols_by_query,
-    find_symbols_with_same_reading,
+    find_symbols_by_same_query_form,
     parse_symbol_query,
 )
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_errors
@@ -213,7 +213,7 @@ def _take_symbol(
     if not isinstance(base, Outline):
         return SpliceRefusal(RefusalKind.MISSING, f"The base has no file {path}. Take {order.seat}'s file as a whole.")
     query = parse_symbol_query(name, order.kind)
-    targets = [] if order.is_new else find_symbols_with_same_reading(base, query, match.symbols[0])
+    targets = [] if order.is_new else find_symbols_by_same_query_form(base, query, match.symbols[0])
     if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in match.there(base)}:
         sentence = f"{name} is {targets[0].name} in the base, but {match.symbols[0].name} in {order.seat}'s {path}."
         return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)

@@ -27,7 +27,7 @@ from roundtable.workshop.symbols.splice import (
     verify_spliced_source,
 )
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols, interchangeable_symbol_kind
-from roundtable.workshop.symbols.symbol_names import node_text
+from roundtable.workshop.symbols.symbol_names import syntax_node_text
 from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 
@@ -103,7 +103,7 @@ def _field_names(*structs: Symbol) -> Iterator[str]:
     while pending:
         node = pending.pop()
         if node.type == "field_identifier":
-            yield node_text(node)
+            yield syntax_node_text(node)
         elif node.type != "function_definition":
             pending.extend(reversed(node.named_children))
 
@@ -166,7 +166,7 @@ def _export_list_entries(file: Outline) -> Iterator[_ExportListEntry]:
                 if specifier.type == "export_specifier"
             )
             yield from (
-                _ExportListEntry(node_text(specifier.child_by_field_name("name")), _EXPORT, specifier)
+                _ExportListEntry(syntax_node_text(specifier.child_by_field_name("name")), _EXPORT, specifier)
                 for specifier in names
             )
         elif node.type == "expression_statement" and node.named_children:
@@ -174,15 +174,15 @@ def _export_list_entries(file: Outline) -> Iterator[_ExportListEntry]:
 
 
 def _assigned_exports(statement: Node, node: Node) -> Iterator[_ExportListEntry]:
-    left, right = node_text(node.child_by_field_name("left")), node.child_by_field_name("right")
+    left, right = syntax_node_text(node.child_by_field_name("left")), node.child_by_field_name("right")
     if right is None:
         return
     if left in {"module.exports", _ALL}:
         for child in right.named_children:
-            text = node_text(child.child_by_field_name("value") or child)
+            text = syntax_node_text(child.child_by_field_name("value") or child)
             yield _ExportListEntry(text.strip("'\""), left, child)
     elif _EXPORTED_MEMBER.fullmatch(left) and right.type == "identifier":
-        yield _ExportListEntry(node_text(right), "exports", statement)
+        yield _ExportListEntry(syntax_node_text(right), "exports", statement)
 
 
 class TransplantedSymbol(NamedTuple):

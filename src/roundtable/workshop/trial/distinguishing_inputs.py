@@ -14,7 +14,7 @@ from roundtable.workshop.trial import probe_calls
 from roundtable.workshop.trial.probes import read_probe_module_source
 
 MAX_DISTINGUISHING_CALLS = 200
-PROBE_CALL_SETUP = f"{read_probe_module_source(probe_calls)}\nadd_import_roots()\n"
+PROBE_CALL_SETUP = f"{read_probe_module_source(probe_calls)}\nadd_probe_import_roots()\n"
 """Code that runs before any call, so that modules are found where projects keep them."""
 
 _OTHER_PUNCTUATION = str.maketrans(".,!;:?", ";:?.,!")
@@ -35,7 +35,7 @@ class ProbeCall(NamedTuple):
     @property
     def probe(self) -> str:
         """The call as an expression for a probe."""
-        return f"call_function({self._call})"
+        return f"call_probed_function({self._call})"
 
     @property
     def function(self) -> tuple[str, str]:
@@ -51,7 +51,7 @@ class ProbeCall(NamedTuple):
     @property
     def mutation_probe(self) -> str:
         """An expression that tells whether the call returns a value and whether it mutates its arguments."""
-        return f"returns_and_mutates({self._call})"
+        return f"probe_return_and_mutation({self._call})"
 
     @property
     def _call(self) -> str:

@@ -12,15 +12,15 @@ from typing import Any
 _Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def add_import_roots() -> None:
-    """Make modules importable from where projects keep them."""
+def add_probe_import_roots() -> None:
+    """Make the modules of the project importable: from its root folder and from `src/`."""
     sys.path[:0] = _import_roots()
 
 
-def call_function(module: str, name: str, give: Callable[[Any], Any]) -> Any:
-    """Return the result of a call; `give` passes the arguments to the function it gets.
+def call_probed_function(module: str, name: str, give: Callable[[Any], Any]) -> Any:
+    """Return the result of calling a function of the project; `give` passes the arguments to the function it gets.
 
-    A missing function raises ImportError, because that is no mistake in the function.
+    A missing function raises ImportError, so that it is not taken for an error of the function.
     """
     loaded = import_module(module)
     if not hasattr(loaded, name):
@@ -28,7 +28,7 @@ def call_function(module: str, name: str, give: Callable[[Any], Any]) -> Any:
     return _run_if_coroutine(give(getattr(loaded, name)))
 
 
-def returns_and_mutates(module: str, name: str, give: Callable[[Any], Any]) -> tuple[bool, bool]:
+def probe_return_and_mutation(module: str, name: str, give: Callable[[Any], Any]) -> tuple[bool, bool]:
     """Return whether a call returns a value, and whether it mutates its arguments.
 
     A module that exists and cannot be imported counts as mutating.

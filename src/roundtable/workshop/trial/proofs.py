@@ -13,7 +13,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 from roundtable.workshop.sandbox import RunResult, run_sandbox_job
-from roundtable.workshop.trial.interpreter import find_project_python
+from roundtable.workshop.trial.interpreter import find_project_environment_python
 
 _BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 
@@ -48,7 +48,7 @@ class ProofInterpreter(msgspec.Struct, frozen=True):
 
 def choose_proof_interpreters(workspace: Path) -> dict[str, ProofInterpreter]:
     """Return the interpreters for proofs by language. Python is the project's own, if it has an environment."""
-    python = str(find_project_python(workspace) or sys.executable)
+    python = str(find_project_environment_python(workspace) or sys.executable)
     return {
         "python": ProofInterpreter((python, "-c", _PYTHON_LAUNCHER), "roundtable_proof.py"),
         "javascript": ProofInterpreter(("node", "-e", _JAVASCRIPT_LAUNCHER), "roundtable_proof.cjs"),

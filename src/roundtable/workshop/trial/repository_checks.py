@@ -14,7 +14,11 @@ import msgspec
 from roundtable.core.candidate_reasons import PytestMissing, TestProgramMissing, UnrunReason
 from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.workshop.repo.scratch_trees import list_working_tree_files
-from roundtable.workshop.trial.interpreter import find_project_python, find_python_with_pytest, python_has_pytest
+from roundtable.workshop.trial.interpreter import (
+    find_project_environment_python,
+    find_python_with_pytest_on_path,
+    python_has_pytest,
+)
 
 CheckCommands = Mapping[str, Sequence[str]]
 
@@ -91,7 +95,7 @@ def _detect_checks(workspace: Path, tree: Path, files: Collection[str]) -> Repos
 def choose_test_python(checks: CheckCommands, workspace: Path) -> str:
     """Return what runs single Python tests: the interpreter of a check, else the project's own, else ours."""
     in_checks = (argv[0] for argv in checks.values() if PurePosixPath(argv[0]).name.startswith("python"))
-    return next(in_checks, "") or str(find_project_python(workspace) or sys.executable)
+    return next(in_checks, "") or str(find_project_environment_python(workspace) or sys.executable)
 
 
 def _resolve_program(program: str, workspace: Path, tree: Path, mounted: Iterable[str]) -> str:
@@ -106,12 +110,12 @@ def _find_python_tests(tree: Path, files: Collection[str], workspace: Path) -> R
     tests = sorted(file for file in files if PurePosixPath(file).match("test_*.py") or file.endswith("_test.py"))
     if not tests:
         return RepositoryChecks()
-    own = find_project_python(workspace)
+    own = find_project_environment_python(workspace)
     python = str(own or sys.executable)
     pytest_file = next((test for test in tests if _NEEDS_PYTEST.search(_read(tree / test))), "")
     pytest_python = python if python_has_pytest(own) else ""
     if pytest_file and not own and not pytest_python:
-        pytest_python = find_python_with_pytest(workspace)
+        pytest_python = find_python_with_pytest_on_path(workspace)
     if pytest_python:
         return RepositoryChecks({"tests": (pytest_python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")})
     if pytest_file:

@@ -100,10 +100,10 @@ def is_candidate_file_in_task_words(words: str, file: DraftFile) -> bool:
     return by_name or _mentions_any(words, _names_in_file(file))
 
 
-def guess_candidate_may_change_tests(session: Session) -> bool:
-    """Guess whether the person asks for changed tests, as in `update its test`.
+def guess_task_allows_test_changes(session: Session) -> bool:
+    """Guess from the question whether the person asks to change tests, as in `update its test`.
 
-    What seats decided or planned does not count.
+    Decisions and plans of seats do not count.
     """
     sentences = _SENTENCE.split(session.charter.question)
     return any(
@@ -114,7 +114,7 @@ def guess_candidate_may_change_tests(session: Session) -> bool:
     )
 
 
-def guess_candidate_may_change_file(session: Session, file: DraftFile) -> bool:
+def guess_task_allows_file_change(session: Session, file: DraftFile) -> bool:
     """Guess whether the person asks for changes of a file, by path or name, or of what it defined before."""
     names = "|".join(re.escape(path) for path in (file.was or file.path, file.path.rpartition("/")[2]))
     pattern = re.compile(rf"(?:{_CHANGE_WORDS}|{_ADD_WORDS})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
@@ -123,7 +123,7 @@ def guess_candidate_may_change_file(session: Session, file: DraftFile) -> bool:
     return any(not _is_negated(match) for match in matches) or _mentions_any(session.charter.question, old_names)
 
 
-def guess_candidate_may_mutate_arguments(session: Session) -> bool:
+def guess_task_allows_argument_mutation(session: Session) -> bool:
     """Guess whether the task allows a function to mutate its arguments; forbidding words do not count."""
     words = f"{session.charter.question}\n\n{_decided_position(session)}"
     matches = (
@@ -134,8 +134,8 @@ def guess_candidate_may_mutate_arguments(session: Session) -> bool:
     )
 
 
-def guess_candidate_may_raise_errors(session: Session) -> bool:
-    """Guess whether the task expects calls to raise errors that they did not raise before."""
+def guess_task_allows_new_errors(session: Session) -> bool:
+    """Guess whether the task allows calls to raise errors that they did not raise before."""
     return _ERROR_WORDS.search(f"{session.charter.question}\n{_decided_position(session)}") is not None
 
 

@@ -29,7 +29,7 @@ from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Move
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
-from roundtable.workshop.edit.lost_tests import find_tests_changed_by_edits
+from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
 from roundtable.workshop.edit.stored_drafts import DraftStore, compare_edit_drafts
 from roundtable.workshop.edit.validation import validate_edited_files
 from roundtable.workshop.repo.scratch_trees import (
@@ -75,10 +75,10 @@ from roundtable.workshop.trial.task_examples import (
 )
 from roundtable.workshop.trial.task_word_guesses import (
     collect_candidate_task_words,
-    guess_candidate_may_change_file,
-    guess_candidate_may_change_tests,
-    guess_candidate_may_mutate_arguments,
-    guess_candidate_may_raise_errors,
+    guess_task_allows_argument_mutation,
+    guess_task_allows_file_change,
+    guess_task_allows_new_errors,
+    guess_task_allows_test_changes,
 )
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 from roundtable.workshop.trial.verdicts import (
@@ -284,9 +284,9 @@ class CandidateTrial:
             add_trial_check_outcomes(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
             for change in changes
         ]
-        if not (is_staged or guess_candidate_may_mutate_arguments(session)):
+        if not (is_staged or guess_task_allows_argument_mutation(session)):
             changes = [fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects) for change in changes]
-        if not (is_staged or guess_candidate_may_raise_errors(session)):
+        if not (is_staged or guess_task_allows_new_errors(session)):
             changes = [fail_trial_on_finding(change, CheckKind.REGRESSION, trials.regressions) for change in changes]
         changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)
         if not is_staged:
@@ -317,7 +317,7 @@ class CandidateTrial:
         self, session: Session, changes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
     ) -> list[ProposedChange]:
         """Check that what passes also passes the original tests and check files; restore those it need not change."""
-        keeps_tests = not guess_candidate_may_change_tests(session)
+        keeps_tests = not guess_task_allows_test_changes(session)
         check_files = {
             change.seat: await asyncio.to_thread(self.find_changed_check_files, session, change.own_files)
             for change in changes
@@ -339,7 +339,7 @@ class CandidateTrial:
             add_original_test_outcomes(
                 change,
                 repeated.informative_checks(change.seat),
-                find_tests_changed_by_edits(change.own_files) if keeps_tests else {},
+                find_tests_changed_by_draft(change.own_files) if keeps_tests else {},
                 check_files[change.seat],
             )
             if change.seat in restored
@@ -354,14 +354,14 @@ class CandidateTrial:
         """
         if session.charter.has_stages:
             return ()
-        tests_too = guess_candidate_may_change_tests(session)
+        tests_too = guess_task_allows_test_changes(session)
         changed = find_changed_check_files(
             files, find_repository_check_commands(self._listed, self._workspace).commands, self._workspace
         )
         return tuple(
             file
             for file in changed
-            if not (guess_candidate_may_change_file(session, file) or (tests_too and is_test_change(file)))
+            if not (guess_task_allows_file_change(session, file) or (tests_too and is_test_change(file)))
         )
 
     async def _make_candidate(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from roundtable.workshop.symbols.imports import Import
 from roundtable.workshop.symbols.outline import Outline
-from roundtable.workshop.symbols.symbol_names import node_text, split_symbol_name
+from roundtable.workshop.symbols.symbol_names import split_symbol_name, syntax_node_text
 
 _QUOTED = re.compile(r"""["'<`]([^"'>`]+)["'>`]""")
 _SCRIPT_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
@@ -220,11 +220,11 @@ def _resolve_script_exports(project: ProjectIndex, outline: Outline) -> Iterator
     """Resolve `export { a } from './b'` and `export * from './b'`, which import names and export them again."""
     for node in outline.root.named_children:
         source = node.child_by_field_name("source") if node.type == "export_statement" else None
-        specifier = node_text(source).strip("\"'")
+        specifier = syntax_node_text(source).strip("\"'")
         target = _resolve_script_module(project, outline.path, specifier) if specifier else None
         if target is None:
             continue
-        _, brace, listed = node_text(node).partition("{")
+        _, brace, listed = syntax_node_text(node).partition("{")
         for entry in listed.partition("}")[0].split(","):
             words = entry.replace("type ", "").split()
             if words:
@@ -386,7 +386,7 @@ def _resolve_rust_modules(project: ProjectIndex, outline: Outline) -> Iterator[R
     for node in outline.root.named_children:
         name = node.child_by_field_name("name") if node.type == "mod_item" else None
         if name is not None and node.child_by_field_name("body") is None:
-            module_name = node_text(name)
+            module_name = syntax_node_text(name)
             targets = tuple(resolve_rust_import_path(project, outline.path, ["self", module_name]))
             if targets and not targets[0].member:
                 yield ResolvedImport(module_name, targets)

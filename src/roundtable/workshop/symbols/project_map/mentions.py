@@ -18,7 +18,7 @@ from roundtable.core.text.chunks import SizedFile
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
-from roundtable.workshop.symbols.symbol_names import node_text
+from roundtable.workshop.symbols.symbol_names import syntax_node_text
 
 MAX_MAP_LINE_LENGTH = 240
 """Characters of a signature or a calling line that are shown."""
@@ -80,7 +80,7 @@ class SourceLines:
 def find_symbol_mentions(outline: Outline, names: Container[str]) -> Iterator[NameMention]:
     """Yield where a file mentions one of the given names outside its imports, comments and strings."""
     for node in _name_nodes(outline.root):
-        name = node_text(node)
+        name = syntax_node_text(node)
         if name in names and (mention := _make_mention(outline.source, node, name)):
             yield mention
 

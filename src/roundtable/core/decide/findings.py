@@ -1,6 +1,7 @@
-"""What a review comes to: findings pooled over the seats, and each of them reproduced or refuted, not voted on.
+"""Findings of a review: pooled over the seats, given a status by their proofs, and weighed by a judge or by severity.
 
-What becomes of findings once a judge has weighed them: to be mended, to be known, or nothing at all.
+No seat votes on a finding: a program reproduces or refutes it. The weight says whether a finding must be fixed, is only
+reported, or is dropped.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from roundtable.core.text.wording import distinctive_words, slug_similarity
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 
-ALIKE, NEAR = 0.6, 0.25
-"""The share of telling words from which on two findings about one file say the same; and about the same lines of it."""
+_MIN_SIMILARITY_IN_FILE, _MIN_SIMILARITY_AT_LINES = 0.6, 0.25
+"""The similarity of words that makes two findings the same: about one file, and about overlapping lines of it."""
 
-_PARTICULARS = (
+_SPECIFICS = (
     re.compile(r"(?<!\w)-?\d+(?:\.\d+)*|\b(?:True|False|None|null)\b"),
     re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)"),
     re.compile(r"\w+(?=\()|(?<=`)\w+(?=`)"),
     re.compile(r"\b(?:\w*[a-z]_\w+|\w*[a-z][A-Z]\w*)\b(?!\()"),
 )
-"""Numbers, literals, what is called, and other names: what makes sentences of nearly the same words two findings."""
+"""Patterns of numbers, literals, called functions and other names: if these differ, similar texts are two findings."""
 
-_LINES = re.compile(r"\b(?:lines?|l\.)\s*\d+(?:\s*[-–]\s*\d+)?|:\d+(?:-\d+)?", re.IGNORECASE)
-"""Where something is, as sentences say it: no particular of what it is."""
+_LINE_REFERENCE = re.compile(r"\b(?:lines?|l\.)\s*\d+(?:\s*[-–]\s*\d+)?|:\d+(?:-\d+)?", re.IGNORECASE)
+"""A line reference in a sentence. It is removed first: its numbers say where a problem is, not which problem it is."""
 
-_PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
+_CODE_PLACE = re.compile(r"(.+?)(?::(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?)?(?::\d+)?")
 
 
 class CodePlace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a finding points: a file and lines of it; line 0 is the file as a whole."""
+    """The place of a finding: a file and a range of lines; line 0 means the whole file."""
 
     path: str = ""
     first: int = 0
@@ -43,14 +44,14 @@ class CodePlace(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def words(self) -> str:
-        """As people write it."""
+        """The place as people write it, such as `src/a.py:10-14`."""
         lines = f":{self.first}" + (f"-{self.last}" if self.last > self.first else "") if self.first else ""
         return f"{self.path}{lines}"
 
     @classmethod
     def parse(cls, location: str) -> CodePlace:
         """Read a place such as `src/a.py:10-14`; `./` and quotation marks around it are ignored."""
-        match = _PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
+        match = _CODE_PLACE.fullmatch(location.strip().strip("`'\"").removeprefix("./"))
         if match is None:
             return cls()
         first = int(match[2] or 0)
@@ -58,7 +59,7 @@ class CodePlace(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FindingStatus(StrEnum):
-    """What is known of a finding in the end, the worst first."""
+    """The status of a finding after its proofs ran, the worst first."""
 
     REPRODUCED = "reproduced"
     UNPROVEN = "unproven"
@@ -67,7 +68,7 @@ class FindingStatus(StrEnum):
 
 
 class FindingReport(msgspec.Struct, frozen=True):
-    """A finding as one seat put it in one round."""
+    """A finding as one seat reported it in one round."""
 
     seat: str
     issue: Issue
@@ -75,54 +76,54 @@ class FindingReport(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that is wrong, as one seat or several found it; the words of the first are those it goes by."""
+    """One problem, as one or several seats reported it; its text is that of the first report."""
 
     id: str
     said: tuple[FindingReport, ...]
 
     @property
     def text(self) -> str:
-        """What is wrong, in one sentence."""
+        """The problem in one sentence."""
         return self.said[0].issue.text
 
     @property
     def seats(self) -> tuple[str, ...]:
-        """Who found it."""
+        """The seats that reported the problem."""
         return tuple(dict.fromkeys(report.seat for report in self.said))
 
     @property
     def severity(self) -> str:
-        """The worst that anybody made of it."""
-        return min((report.issue.severity for report in self.said), key=_rank)
+        """The worst severity that a seat gave the problem."""
+        return min((report.issue.severity for report in self.said), key=_severity_rank)
 
     @property
     def place(self) -> CodePlace:
-        """Where the first who named a place saw it."""
+        """The place in the first report that names one."""
         return next(
-            (found for report in self.said if (found := CodePlace.parse(report.issue.location)).path), CodePlace()
+            (place for report in self.said if (place := CodePlace.parse(report.issue.location)).path), CodePlace()
         )
 
     @property
     def words(self) -> str:
-        """How bad, where, and what."""
+        """The severity, place and text of the finding, such as `[high, src/a.py:3] The index is off by one.`"""
         where = f"{self.severity}, {self.place.words}" if self.place.path else self.severity
         return f"[{where}] {self.text}"
 
     @property
     def in_full(self) -> str:
-        """The same with everybody's words."""
+        """The severity, place and text, followed by the differing texts of all seats."""
         return "\n".join(
             (self.words, *dict.fromkeys(report.issue.text for report in self.said if report.issue.text != self.text))
         )
 
     @property
     def line(self) -> str:
-        """As it is read out, with its id."""
+        """The finding in one line, with its id."""
         return f"{self.id} {self.words}"
 
 
 class ProofResult(StrEnum):
-    """What running the programs of a finding showed."""
+    """The result of running the programs of a finding."""
 
     SHOWN = "shown"
     SHOWN_BEFORE_CHANGE = "shown_before_change"
@@ -133,9 +134,10 @@ class ProofResult(StrEnum):
 
 
 class FindingEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What running the programs of these seats showed.
+    """The result of running the programs of `seats`.
 
-    `others` found the same in words that no program refuted; `message` says why a program could not be run.
+    `others` are the seats that reported the same finding in words that no program refuted. `message` says why a program
+    could not be run.
     """
 
     result: ProofResult
@@ -145,9 +147,9 @@ class FindingEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WeighedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A finding, what running its proofs showed, and the proofs that decided it.
+    """A finding with its status (`standing`), the result of its proofs, and the proofs that decided the status (`by`).
 
-    `nowhere` is the workshop's message if the place of the finding does not exist.
+    `nowhere` is the message of the workshop if the place of the finding does not exist.
     """
 
     finding: Finding
@@ -158,56 +160,62 @@ class WeighedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def pool_findings(*rounds: Round) -> tuple[Finding, ...]:
-    """The findings of all seats, each once, by severity, file and line, and numbered in this order: F1, F2 …
+    """The findings of all seats without duplicates, sorted by severity, file and line, with the ids F1, F2 …
 
-    What one seat lists as two things in a round stays two, unless it uses the same words: it should know. In another
-    round it may see the same thing from its other end.
+    Two issues that one seat lists in the same round stay two findings unless their words are the same, because the seat
+    distinguished them. Issues of different rounds can be the same finding.
     """
     groups: list[list[FindingReport]] = []
     moves = [move for round in rounds for move in round.moves if move.verdict.counts]
-    for said in (FindingReport(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
-        group = next((group for group in groups if _belongs(said, group)), None)
-        (group.append(said) if group is not None else groups.append([said]))
-    found = sorted((Finding("", tuple(group)) for group in groups), key=_order)
-    return tuple(msgspec.structs.replace(it, id=f"F{number}") for number, it in enumerate(found, 1))
+    for report in (FindingReport(move.seat, issue, move.round) for move in moves for issue in move.verdict.issues):
+        group = next((group for group in groups if _belongs_to_group(report, group)), None)
+        (group.append(report) if group is not None else groups.append([report]))
+    findings = sorted((Finding("", tuple(group)) for group in groups), key=_sort_key)
+    return tuple(msgspec.structs.replace(finding, id=f"F{number}") for number, finding in enumerate(findings, 1))
 
 
 def weigh_findings_by_proof(findings: Sequence[Finding], results: Sequence[ClaimsProven]) -> tuple[WeighedFinding, ...]:
-    """What each finding came to.
+    """Each finding with the status that follows from its proofs.
 
-    One program that shows a fault is enough; one that does not find it refutes it only where no other does, and only
-    in the words it was written for. What shows before the change as well is not of this change.
+    One program that shows the problem reproduces the finding. A program that does not find the problem refutes only the
+    report it was written for, and only if no other program shows the problem. A problem that the program also shows
+    before the change is old.
     """
     proofs = [proof for result in results for proof in result.proofs]
     nowhere = {place: why for result in results for place, why in result.nowhere.items()}
     return tuple(
-        _weighed(finding, [proof for proof in proofs if _about(proof, finding)], nowhere) for finding in findings
+        _weigh_finding(finding, [proof for proof in proofs if _is_proof_of(proof, finding)], nowhere)
+        for finding in findings
     )
 
 
 def unproven_findings(found: Sequence[WeighedFinding]) -> tuple[Finding, ...]:
-    """Those that neither were shown nor refuted."""
+    """The findings that were neither reproduced nor refuted."""
     return tuple(finding.finding for finding in found if finding.standing is FindingStatus.UNPROVEN)
 
 
 def finding_as_proven(found: WeighedFinding) -> Finding:
-    """A finding in those words alone that its programs were written for."""
-    by = {(proof.seat, proof.claim) for proof in found.by}
-    said = tuple(report for report in found.finding.said if (report.seat, report.issue.text) in by)
-    return msgspec.structs.replace(found.finding, said=said)
+    """A finding with only the reports whose programs decided its status."""
+    proven_claims = {(proof.seat, proof.claim) for proof in found.by}
+    reports = tuple(report for report in found.finding.said if (report.seat, report.issue.text) in proven_claims)
+    return msgspec.structs.replace(found.finding, said=reports)
 
 
-def _weighed(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> WeighedFinding:
-    """A finding by what its proofs showed; it goes by words that were not refuted, where there are any."""
-    refuted = {proof.claim for proof in proofs if proof.held is False}
-    left = () if finding.id in refuted else tuple(report for report in finding.said if report.issue.text not in refuted)
-    led = msgspec.structs.replace(finding, said=(*left, *(report for report in finding.said if report not in left)))
-    return WeighedFinding(led, *_standing(proofs, left), nowhere=_nowhere(finding, nowhere))
+def _weigh_finding(finding: Finding, proofs: Sequence[Proof], nowhere: Mapping[str, str]) -> WeighedFinding:
+    """A finding with the status that follows from its proofs; its text is that of an unrefuted report, if any."""
+    refuted_claims = {proof.claim for proof in proofs if proof.held is False}
+    unrefuted: tuple[FindingReport, ...] = ()
+    if finding.id not in refuted_claims:
+        unrefuted = tuple(report for report in finding.said if report.issue.text not in refuted_claims)
+    refuted = (report for report in finding.said if report not in unrefuted)
+    reordered = msgspec.structs.replace(finding, said=(*unrefuted, *refuted))
+    return WeighedFinding(reordered, *_status_by_proofs(proofs, unrefuted), nowhere=_missing_place(finding, nowhere))
 
 
-def _standing(
+def _status_by_proofs(
     proofs: Sequence[Proof], unrefuted: Sequence[FindingReport]
 ) -> tuple[FindingStatus, FindingEvidence, tuple[Proof, ...]]:
+    """The status of a finding, the evidence for it, and the proofs that decided it."""
     shown = tuple(proof for proof in proofs if proof.held)
     new = tuple(proof for proof in shown if not proof.held_before)
     denied = tuple(proof for proof in proofs if proof.held is False)
@@ -231,75 +239,81 @@ def _seats(items: Iterable[Proof | FindingReport]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.seat for item in items))
 
 
-def _about(proof: Proof, finding: Finding) -> bool:
-    """A proof names a finding by its id, or is of one who found it and in its words."""
-    own = {(report.seat, report.issue.text) for report in finding.said}
-    return proof.claim == finding.id or (proof.seat, proof.claim) in own
+def _is_proof_of(proof: Proof, finding: Finding) -> bool:
+    """Whether the claim of a proof is the id of a finding, or the text of a report by the same seat."""
+    reported = {(report.seat, report.issue.text) for report in finding.said}
+    return proof.claim == finding.id or (proof.seat, proof.claim) in reported
 
 
-def _nowhere(finding: Finding, nowhere: Mapping[str, str]) -> str:
-    """Why its place is not there, unless somebody named another one that is."""
-    named = [report.issue.location for report in finding.said]
-    missing = [nowhere[location] for location in named if location in nowhere]
-    return missing[0] if missing and len(missing) == len(named) else ""
+def _missing_place(finding: Finding, nowhere: Mapping[str, str]) -> str:
+    """The message that the place of a finding does not exist; empty if any of its reports names one that does."""
+    locations = [report.issue.location for report in finding.said]
+    messages = [nowhere[location] for location in locations if location in nowhere]
+    return messages[0] if messages and len(messages) == len(locations) else ""
 
 
-def _belongs(said: FindingReport, group: Sequence[FindingReport]) -> bool:
-    own = [other for other in group if _at_once(said, other)]
-    return any(_same(said, other) for other in own or group)
+def _belongs_to_group(report: FindingReport, group: Sequence[FindingReport]) -> bool:
+    """Whether a report is about the same problem as a group; reports of the same answer are compared first."""
+    same_answer = [other for other in group if _is_same_answer(report, other)]
+    return any(_is_same_problem(report, other) for other in same_answer or group)
 
 
-def _at_once(one: FindingReport, other: FindingReport) -> bool:
-    """Whether one seat said both in one answer."""
+def _is_same_answer(one: FindingReport, other: FindingReport) -> bool:
+    """Whether one seat made both reports in one answer."""
     return (one.seat, one.round) == (other.seat, other.round)
 
 
-def _same(one: FindingReport, other: FindingReport) -> bool:
-    if _differ(one.issue.text, other.issue.text):
+def _is_same_problem(one: FindingReport, other: FindingReport) -> bool:
+    """Whether two reports are about the same problem, by their words and places."""
+    if _has_different_specifics(one.issue.text, other.issue.text):
         return False
     here, there = CodePlace.parse(one.issue.location), CodePlace.parse(other.issue.location)
     words, others = (distinctive_words(report.issue.text) for report in (one, other))
-    if _at_once(one, other):
+    if _is_same_answer(one, other):
         return words == others and here == there
-    alike = slug_similarity("-".join(words), "-".join(others)) >= ALIKE
+    similar = slug_similarity("-".join(words), "-".join(others)) >= _MIN_SIMILARITY_IN_FILE
     if here.path != there.path:
         if not (here.path and there.path):
             return words == others
-        return alike and (there.path in one.issue.text or here.path in other.issue.text)
-    if alike:
+        return similar and (there.path in one.issue.text or here.path in other.issue.text)
+    if similar:
         return True
     overlapping = bool(here.first) and here.first <= there.last and there.first <= here.last
-    return overlapping and len({*words} & {*others}) >= NEAR * len({*words, *others})
+    return overlapping and len({*words} & {*others}) >= _MIN_SIMILARITY_AT_LINES * len({*words, *others})
 
 
-def _differ(one: str, other: str) -> bool:
-    """Whether two sentences name different particulars; one that names fewer than the other may still mean the same."""
-    one, other = (_LINES.sub("", text) for text in (one, other))
-    found = [({*pattern.findall(one)}, {*pattern.findall(other)}) for pattern in _PARTICULARS]
-    return any(these and those and not (these <= those or those <= these) for these, those in found)
+def _has_different_specifics(one: str, other: str) -> bool:
+    """Whether each of two sentences names a number, literal or name that the other lacks.
+
+    If one sentence names only some specifics of the other, both may mean the same problem.
+    """
+    one, other = (_LINE_REFERENCE.sub("", text) for text in (one, other))
+    specifics = [({*pattern.findall(one)}, {*pattern.findall(other)}) for pattern in _SPECIFICS]
+    return any(first and second and not (first <= second or second <= first) for first, second in specifics)
 
 
-def _order(finding: Finding) -> tuple[int, str, int, str]:
-    return _rank(finding.severity), finding.place.path, finding.place.first, finding.text
+def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
+    return _severity_rank(finding.severity), finding.place.path, finding.place.first, finding.text
 
 
-def _rank(severity: str) -> int:
+def _severity_rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
-_NONE = re.compile(
+_NO_FINDINGS = re.compile(
     r"\W*(?:there (?:is|are|was|were) )?(?:none|nothing|no (?:\w+ ){0,2}(?:finding|issue|problem|fault|bug)s?)"
     r"(?: (?:is|are|was|were|critical|found|here|left|to report|to fix))*\W*$",
     re.IGNORECASE,
 )
-"""That there is nothing of the kind, in as many words."""
-_ID = re.compile(r"\bF\d+\b")
-_LEADING = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
-_GRAVE = ("critical", "high")
+"""An item that only says that there are no findings of this kind, such as `No critical issues found.`"""
+
+_FINDING_ID = re.compile(r"\bF\d+\b")
+_LEADING_IDS = re.compile(r"\W*((?:F\d+\W{0,3}(?:and\W+)?)+)")
+_CRITICAL_SEVERITIES = ("critical", "high")
 
 
 class FindingWeight(StrEnum):
-    """What a finding weighs, under the words a judge uses."""
+    """The weight of a finding; the values are the headings that a judge uses."""
 
     CRITICAL = "CRITICAL"
     WARNING = "WARNINGS"
@@ -307,73 +321,81 @@ class FindingWeight(StrEnum):
 
 
 class RuledFindings(msgspec.Struct, frozen=True):
-    """The findings by what they weigh, and what the judge said under each that is about none of them."""
+    """The weight of each finding, and the items of the judge about no known finding, by weight (`besides`)."""
 
     weights: dict[str, FindingWeight]
     besides: dict[FindingWeight, tuple[str, ...]] = {}
 
     def weighing(self, weight: FindingWeight, found: Sequence[WeighedFinding]) -> list[WeighedFinding]:
-        """Those of one weight."""
+        """The findings of one weight."""
         return [finding for finding in found if self.weights[finding.finding.id] is weight]
 
 
 def rule_findings_by_severity(found: Sequence[WeighedFinding]) -> RuledFindings:
-    """As the seats see it themselves: what is critical or high must be mended, unless a program refuted it."""
-    return RuledFindings({finding.finding.id: _own(finding) for finding in found})
+    """Weigh findings by the severity that seats gave: critical and high must be fixed unless a program refuted them."""
+    return RuledFindings({weighed.finding.id: _weight_by_severity(weighed) for weighed in found})
 
 
 def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> RuledFindings:
-    """As the judge sees it; what it does not name weighs what the seats made of it, and no program is overruled.
+    """Weigh findings as the judge listed them; findings that the judge does not name are weighed by severity.
 
-    A finding under two heads counts under the worse.
+    The judge cannot overrule a program. A finding that the judge lists under two headings gets the worse weight.
     """
-    under = {
+    items_by_weight = {
         FindingWeight.CRITICAL: said.critical,
         FindingWeight.WARNING: said.warnings,
         FindingWeight.CLEAN: said.clean,
     }
-    named = {weight: [_named(item, found) for item in items] for weight, items in under.items()}
-    weights = {finding.finding.id: _weight(finding, named) for finding in found}
-    besides = {
-        weight: tuple(item for item, ids in zip(items, named[weight], strict=True) if not ids and not _NONE.match(item))
-        for weight, items in under.items()
+    named = {weight: [_findings_of_item(item, found) for item in items] for weight, items in items_by_weight.items()}
+    weights = {weighed.finding.id: _weight_by_judge(weighed, named) for weighed in found}
+    other_items = {
+        weight: tuple(
+            item for item, ids in zip(items, named[weight], strict=True) if not ids and not _NO_FINDINGS.match(item)
+        )
+        for weight, items in items_by_weight.items()
     }
-    return RuledFindings(weights, besides)
+    return RuledFindings(weights, other_items)
 
 
 def find_unfixed_findings(
     ruled: RuledFindings, found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]
 ) -> FindingsUnfixed | None:
-    """The critical findings that are not fixed, with the reason for each, if there are any."""
+    """The critical findings that are not fixed, with the reason for each; None if all are fixed."""
     critical = [weighed.finding.id for weighed in ruled.weighing(FindingWeight.CRITICAL, found)]
-    left = {id: repairs.get(id, FindingRepair(fixed=False)) for id in critical}
-    left = {id: repair for id, repair in left.items() if not repair.fixed}
-    others = ruled.besides.get(FindingWeight.CRITICAL, ())
-    return FindingsUnfixed(left, others) if left or others else None
+    critical_repairs = {id: repairs.get(id, FindingRepair(fixed=False)) for id in critical}
+    unfixed = {id: repair for id, repair in critical_repairs.items() if not repair.fixed}
+    other_items = ruled.besides.get(FindingWeight.CRITICAL, ())
+    return FindingsUnfixed(unfixed, other_items) if unfixed or other_items else None
 
 
-def _own(found: WeighedFinding) -> FindingWeight:
-    if found.standing is FindingStatus.REFUTED:
+def _weight_by_severity(weighed: WeighedFinding) -> FindingWeight:
+    if weighed.standing is FindingStatus.REFUTED:
         return FindingWeight.CLEAN
-    return FindingWeight.CRITICAL if found.finding.severity in _GRAVE else FindingWeight.WARNING
+    is_critical = weighed.finding.severity in _CRITICAL_SEVERITIES
+    return FindingWeight.CRITICAL if is_critical else FindingWeight.WARNING
 
 
-def _weight(found: WeighedFinding, named: Mapping[FindingWeight, Sequence[Sequence[str]]]) -> FindingWeight:
-    if found.standing is FindingStatus.REFUTED:
+def _weight_by_judge(weighed: WeighedFinding, named: Mapping[FindingWeight, Sequence[Sequence[str]]]) -> FindingWeight:
+    """The worst weight under which the judge names a finding, unless a program or the judge's silence decides."""
+    if weighed.standing is FindingStatus.REFUTED:
         return FindingWeight.CLEAN
-    said = next((weight for weight in FindingWeight if any(found.finding.id in ids for ids in named[weight])), None)
-    if said is None or (said is FindingWeight.CLEAN and found.standing is FindingStatus.REPRODUCED):
-        return _own(found)
-    return said
+    ruled = next((weight for weight in FindingWeight if any(weighed.finding.id in ids for ids in named[weight])), None)
+    if ruled is None or (ruled is FindingWeight.CLEAN and weighed.standing is FindingStatus.REPRODUCED):
+        return _weight_by_severity(weighed)
+    return ruled
 
 
-def _named(item: str, found: Sequence[WeighedFinding]) -> tuple[str, ...]:
-    """The findings that something a judge said is about: those it begins with, else names, else has the words of."""
-    known = {finding.finding.id for finding in found}
-    leading = _LEADING.match(item)
-    ids = tuple(id for id in _ID.findall(leading[1] if leading else item) if id in known)
-    return ids or tuple(finding.finding.id for finding in found if _alike(item, finding.finding))
+def _findings_of_item(item: str, found: Sequence[WeighedFinding]) -> tuple[str, ...]:
+    """The ids of the findings that an item of the judge is about.
+
+    These are the ids at its beginning, or else those anywhere in it, or else the findings with similar words.
+    """
+    known = {weighed.finding.id for weighed in found}
+    leading = _LEADING_IDS.match(item)
+    ids = tuple(id for id in _FINDING_ID.findall(leading[1] if leading else item) if id in known)
+    return ids or tuple(weighed.finding.id for weighed in found if _has_similar_words(item, weighed.finding))
 
 
-def _alike(item: str, finding: Finding) -> bool:
-    return slug_similarity("-".join(distinctive_words(item)), "-".join(distinctive_words(finding.text))) >= ALIKE
+def _has_similar_words(item: str, finding: Finding) -> bool:
+    item_words, finding_words = distinctive_words(item), distinctive_words(finding.text)
+    return slug_similarity("-".join(item_words), "-".join(finding_words)) >= _MIN_SIMILARITY_IN_FILE

@@ -96,7 +96,7 @@ def test_an_old_score_does_not_stand_in_for_a_crashed_seat() -> None:
     moves = [move("ada", NINE, "r/1"), move("bob", NINE, "r/1"), move("ada", NINE, "r/2")]
     assert rule_score_threshold(moves, ("ada", "bob"), round="r/2").outcome is DEADLOCK
     assert rule_score_threshold(moves, ("ada", "bob"), round="r/1").outcome is REACHED
-    with pytest.raises(ValueError, match="which round"):
+    with pytest.raises(ValueError, match="name of the round"):
         rule_score_threshold(moves, ("ada", "bob"))
 
 

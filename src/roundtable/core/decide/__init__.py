@@ -1,4 +1,4 @@
-"""Decision rules: count answers, votes and scores, rank candidates, and rule with typed reasons. Pure."""
+"""Decision rules, pure: count votes, rank tried candidates, weigh findings, check decrees, and give typed reasons."""
 
 from __future__ import annotations
 

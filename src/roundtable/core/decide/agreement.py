@@ -1,4 +1,4 @@
-"""Rules of agreement: score threshold, convergence on a root cause, no objection."""
+"""Rules of agreement for one round: a score threshold, convergence on a root cause, support without objections."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ def rule_score_threshold(
     *,
     round: str = "",
 ) -> Ruling:
-    """Reached when every seat scores at least `minimum` out of ten and no blocking issue is open.
+    """Reached when every seat gives a score of at least `minimum` out of ten and no blocking issue is open.
 
-    `pending_blocks` says which issues block: only those marked so, or any.
+    Rejected when no score is above `negative`. `pending_blocks` says which issues block: those marked as blocking, or
+    any.
     """
     verdicts = counted_verdicts(moves, electorate, round)
     scores = {seat: verdict.score * 10 for seat, verdict in verdicts.items() if verdict.score is not None}
@@ -70,12 +71,12 @@ def rule_score_threshold(
         opposed=seats_with_stance(verdicts, Stance.OPPOSE),
         counted=tuple(scores),
         why=(why,),
-        tally={seat: _as_read(score) for seat, score in scores.items()},
+        tally={seat: _rounded_score(score) for seat, score in scores.items()},
     )
 
 
-def _as_read(score: float) -> float:
-    """Return a number without floating-point noise."""
+def _rounded_score(score: float) -> float:
+    """Return a score without floating-point noise."""
     return float(f"{score:.3f}")
 
 
@@ -92,7 +93,7 @@ def rule_key_convergence(
     *,
     round: str = "",
 ) -> Ruling:
-    """Reached when enough confident seats name one root cause, with equal or similar names."""
+    """Reached when at least `seats` confident seats name one root cause, with equal or similar names (keys)."""
     verdicts = counted_verdicts(moves, electorate, round)
     if not verdicts:
         return rule_nobody_counted(electorate)
@@ -101,10 +102,12 @@ def rule_key_convergence(
         for seat, verdict in verdicts.items()
         if verdict.key and (verdict.confidence or 0) * 10 >= confidence - _ROUNDING
     }
-    exact = Counter(keys.values())
-    # A key leads the seats whose keys resemble it. Among near-equal names the most used one stands for all.
-    camps = {key: tuple(seat for seat in keys if slug_similarity(keys[seat], key) >= similarity) for key in exact}
-    order = sorted(camps, key=lambda key: (-len(camps[key]), -exact[key], key))
+    exact_counts = Counter(keys.values())
+    # The camp of a key has all seats with a similar key. Of similar keys with equal camps, the most used one leads.
+    camps = {
+        key: tuple(seat for seat in keys if slug_similarity(keys[seat], key) >= similarity) for key in exact_counts
+    }
+    order = sorted(camps, key=lambda key: (-len(camps[key]), -exact_counts[key], key))
     tally: dict[str, float | int] = {key: len(camps[key]) for key in order}
     counted = tuple(verdicts)
     if not order or len(camps[order[0]]) < seats:
@@ -130,9 +133,10 @@ def rule_key_convergence(
 def rule_no_objection(
     moves: Iterable[Move], electorate: Sequence[str], support: Literal["majority", "all"] = "majority"
 ) -> Ruling:
-    """Reached when one proposal has enough support and nobody objects; an addition counts as support.
+    """Reached when one proposal has enough support and no seat objects; an amendment counts as support.
 
-    A seat that names no proposal supports the leading one. An abstention is neutral; a missing seat may still agree.
+    A supporting seat that names no proposal supports the leading one. The needed support is a share of the electorate
+    without abstentions; missing seats are not left out.
     """
     verdicts = counted_verdicts(moves, electorate)
     if not verdicts:
@@ -153,7 +157,7 @@ def rule_no_objection(
         why = SupportReached(len(supporters), len(voters))
     return Ruling(
         Outcome.REACHED if enough and not opposed else Outcome.DEADLOCK,
-        winner=_favourite(targets) if enough and not opposed else "",
+        winner=_only_leader(targets) if enough and not opposed else "",
         supporters=supporters,
         opposed=opposed,
         counted=tuple(verdicts),
@@ -165,7 +169,7 @@ def rule_no_objection(
     )
 
 
-def _favourite(votes: Mapping[str, int]) -> str:
-    """Return the name with the most votes, if it is the only one."""
-    ahead = [name for name, count in votes.items() if count == max(votes.values())]
-    return ahead[0] if len(ahead) == 1 else ""
+def _only_leader(votes: Mapping[str, int]) -> str:
+    """Return the name with the most votes; empty if several names share the lead."""
+    leaders = [name for name, count in votes.items() if count == max(votes.values())]
+    return leaders[0] if len(leaders) == 1 else ""

@@ -1,4 +1,4 @@
-"""Ranks candidates by the results of running them; judges decide only among equal ones.
+"""Ranks candidates by the results of running them; judges decide only between equally good candidates.
 
 Three kinds of evidence, in this order:
 
@@ -6,9 +6,9 @@ Three kinds of evidence, in this order:
 - The tests that the seats wrote. A test is evidence only if its author's candidate and another one pass it: a test that
   only its author passes is uncorroborated, and a test that its author's own code fails is wrong. A candidate is ranked
   only by the tests of others, and every author has equal weight, so neither many tests nor easy ones help the author.
-- The outputs for telling inputs. Candidates with equal outputs are a cluster. Independent work that behaves alike is
-  probably right: the weight of a cluster is its size times the share of tests it passes. Of clusters with equal weight,
-  the one whose outputs agree more often with the others ranks higher.
+- The outputs for distinguishing inputs. Candidates with equal outputs are a cluster. Independent work that behaves
+  alike is probably right: the weight of a cluster is its size times the share of tests it passes. Of clusters with
+  equal weight, the one whose outputs agree more often with the others ranks higher.
 
 An uncorroborated test does not rank candidates, but it separates those it distinguishes, unless two others agree.
 """
@@ -31,7 +31,7 @@ from roundtable.core.candidate_reasons import (
 from roundtable.core.values import Value
 
 _OPAQUE_VALUE = "<"
-"""The first character of a value that shows only its class."""
+"""The first character of a representation that shows only the class of a value, such as `<Shop object>`."""
 
 
 class CandidateRun(Value, frozen=True):
@@ -75,14 +75,16 @@ def rank_candidates(
     authors: Mapping[str, str] | None = None,
     eligible: Collection[str] | None = None,
 ) -> CandidateRanking:
-    """Rank candidates. `before` are the checks without any change, `authors` maps tests to their authors' candidates.
+    """Rank candidates by their results, best first.
+
+    `before` are the results of the checks without any change. `authors` maps each test to the candidate of its author.
 
     A test whose author has no candidate counts for every candidate. `eligible` are those that may be chosen, if not all
     may; the others still count as evidence and come last.
     """
     if not runs:
         return CandidateRanking(how=(NoCandidateRun(),))
-    evidence, own_evidence = _evidence(runs, authors or {}), _uncorroborated_tests(runs, authors or {})
+    evidence, own_evidence = _corroborated_tests(runs, authors or {}), _uncorroborated_tests(runs, authors or {})
     support = _support_by_candidate(runs, evidence)
     check_ranks = {run.candidate: _check_rank(run, before or {}) for run in runs}
     shared_outputs = {
@@ -115,8 +117,8 @@ def _check_rank(run: CandidateRun, before: Mapping[str, bool]) -> tuple[int, int
     return -sum(before.get(name, True) for name in failed), -len(failed)
 
 
-def _evidence(runs: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the tests that count, by author: passed by the author's candidate and by another one."""
+def _corroborated_tests(runs: Sequence[CandidateRun], authors: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the tests that count as evidence, by author: the author's candidate and another one pass them."""
     present = {run.candidate for run in runs}
     tests: dict[str, list[str]] = {}
     for test, candidates in _candidates_by_passed_test(runs).items():
@@ -196,7 +198,7 @@ def _support_by_candidate(runs: Sequence[CandidateRun], evidence: Mapping[str, S
 
 
 def _count_shared_outputs(run: CandidateRun, counts: Mapping[tuple[str, CallOutcome], int]) -> int:
-    """Return how often a candidate's outputs equal those of its equals; an error does not count."""
+    """Return how often the outputs of a candidate occur among candidates of the same check rank; without errors."""
     return sum(counts[output] for output in run.outputs.items() if not output[1].is_error)
 
 
@@ -212,7 +214,7 @@ def _comparison_reasons(
     ways: Sequence[Sequence[str]],
     best: tuple[str, ...],
 ) -> Iterator[RankingReason]:
-    """Yield what the order is based on; nothing for a single candidate."""
+    """Yield the reasons of the order; none for a single candidate."""
     if len(runs) == 1:
         return
     inputs = {key for run in runs for key, outcome in run.outputs.items() if _shows_behaviour(outcome)}

@@ -1,4 +1,4 @@
-"""Proofs of claims: confirmed points are agreed, refuted objections are removed, and results are described."""
+"""Proofs of claims, applied to a round: each claim gets its result, and refuted issues and root causes are removed."""
 
 from __future__ import annotations
 
@@ -17,34 +17,38 @@ def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequen
 
     If proofs contradict each other, the claim stays open.
     """
-    runs = [(proof.claim, proof.held) for proof in proofs if round.move_of(proof.seat) is not None]
-    runs += [(claim.text, claim.held) for round in earlier for move in round.moves for claim in move.verdict.claims]
-    held: dict[str, set[bool]] = {}
-    for text, answer in runs:
-        if answer is not None:
-            held.setdefault(normalize_position(text), set()).add(answer)
-    sure = {words: answers == {True} for words, answers in held.items() if len(answers) == 1}
-    return msgspec.structs.replace(round, moves=tuple(_settled(move, sure) for move in round.moves))
+    results = [(proof.claim, proof.held) for proof in proofs if round.move_of(proof.seat) is not None]
+    results += [(claim.text, claim.held) for round in earlier for move in round.moves for claim in move.verdict.claims]
+    results_by_claim: dict[str, set[bool]] = {}
+    for text, is_true in results:
+        if is_true is not None:
+            results_by_claim.setdefault(normalize_position(text), set()).add(is_true)
+    proven = {words: values == {True} for words, values in results_by_claim.items() if len(values) == 1}
+    return msgspec.structs.replace(round, moves=tuple(_apply_to_move(move, proven) for move in round.moves))
 
 
-def _settled(move: Move, sure: dict[str, bool]) -> Move:
+def _apply_to_move(move: Move, proven: dict[str, bool]) -> Move:
+    """Return a move with the results of its claims, without refuted issues and root causes."""
     said = move.verdict
     claims = tuple(
-        msgspec.structs.replace(claim, held=sure.get(normalize_position(claim.text))) for claim in said.claims
+        msgspec.structs.replace(claim, held=proven.get(normalize_position(claim.text))) for claim in said.claims
     )
-    issues = tuple(issue for issue in said.issues if not _denied(issue.text, sure) and not _denied(issue.id, sure))
-    key = "" if _denied(said.key, sure) or _denied(said.key.replace("-", " "), sure) else said.key
+    issues = tuple(
+        issue for issue in said.issues if not _is_refuted(issue.text, proven) and not _is_refuted(issue.id, proven)
+    )
+    key = "" if _is_refuted(said.key, proven) or _is_refuted(said.key.replace("-", " "), proven) else said.key
     verdict = msgspec.structs.replace(said, claims=claims, issues=issues, key=key)
     if said.issues and not issues and said.stance is Stance.OPPOSE and said.score is None:
-        verdict = msgspec.structs.replace(verdict, stance=_without_objection(said))
+        verdict = msgspec.structs.replace(verdict, stance=_stance_without_objections(said))
     return msgspec.structs.replace(move, verdict=verdict)
 
 
-def _denied(text: str, sure: dict[str, bool]) -> bool:
-    return sure.get(normalize_position(text)) is False
+def _is_refuted(text: str, proven: dict[str, bool]) -> bool:
+    """Return whether a program refuted the claim with these words."""
+    return proven.get(normalize_position(text)) is False
 
 
-def _without_objection(said: Verdict) -> Stance:
+def _stance_without_objections(said: Verdict) -> Stance:
     """Return the stance of a verdict whose objections were all refuted; scores are never changed."""
     if said.points:
         return Stance.AMEND

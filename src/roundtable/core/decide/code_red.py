@@ -1,4 +1,4 @@
-"""Code-red: which root cause enough doctors are confident of, and in whose words."""
+"""The code-red meeting: whether its seats (doctors) agree on a root cause, and the decision."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class RootCauseCriteria(msgspec.Struct, frozen=True):
 
 
 def _rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
-    """Return the ruling on one round of diagnoses, worded for doctors."""
-    found = rule_key_convergence(
+    """Return the ruling on one round of diagnoses."""
+    ruling = rule_key_convergence(
         round.moves, round.electorate, criteria.doctors, criteria.confidence, criteria.similarity, round=round.name
     )
-    if found.outcome is Outcome.INSUFFICIENT:
-        return msgspec.structs.replace(found, why=(NobodyDiagnosed(),))
-    return found
+    if ruling.outcome is Outcome.INSUFFICIENT:
+        return msgspec.structs.replace(ruling, why=(NobodyDiagnosed(),))
+    return ruling
 
 
 def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:
-    """Return whether convergence is over: agreement, or no doctor changes its diagnosis or requests a file."""
+    """Return whether the search is over: agreement, no quorum, or no new diagnosis, request or claim in a round."""
     if _rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
-    said = [move.verdict for move in rounds[-1].moves]
-    asked = any(verdict.wants.files or verdict.wants.checks or verdict.claims for verdict in said)
-    return len(rounds) > 1 and not asked and _diagnoses(rounds[-1]) == _diagnoses(rounds[-2])
+    verdicts = [move.verdict for move in rounds[-1].moves]
+    has_requests = any(verdict.wants.files or verdict.wants.checks or verdict.claims for verdict in verdicts)
+    return len(rounds) > 1 and not has_requests and _diagnoses(rounds[-1]) == _diagnoses(rounds[-2])
 
 
 def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
-    """Return the unsigned names of causes with the confidence of each."""
+    """Return a line for each diagnosis, unsigned: the label of the seat, the root cause and the confidence."""
     lines = [
         (labels[seat], said.key or "no cause named", (said.confidence or 0) * 10)
         for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items()
@@ -50,45 +50,43 @@ def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
     return tuple(f"{label}: {key}, {sure:g} of 10 sure" for label, key, sure in lines)
 
 
-def _root_cause_words(key: str) -> str:
-    """Return the name of a cause as words."""
+def _root_cause_text(key: str) -> str:
+    """Return the key of a root cause, such as `stale-cache`, as words."""
     return key.replace("-", " ").capitalize()
 
 
 def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Decision:
-    """Return the root cause in the words of the most confident doctor, with its evidence and next test."""
+    """Return the decision: the root cause in the words of the most confident doctor, with evidence and next test."""
     blind, newest = rounds[0], rounds[-1]
-    found = _rule_root_cause(newest, criteria)
-    behind = [move for move in newest.moves if move.seat in found.supporters]
-    surest = max(behind, key=lambda move: move.verdict.confidence or 0, default=None)
-    elsewhere = [move for move in newest.moves if move.seat in found.counted and move not in behind]
-    causes = _causes(newest, found)
+    ruling = _rule_root_cause(newest, criteria)
+    supporting = [move for move in newest.moves if move.seat in ruling.supporters]
+    most_confident = max(supporting, key=lambda move: move.verdict.confidence or 0, default=None)
+    others = [move for move in newest.moves if move.seat in ruling.counted and move not in supporting]
+    causes = _root_causes(newest, ruling)
     decision = decision_from_ruling(
-        found,
+        ruling,
         rounds,
         proposals=causes,
-        winner=found.winner,
-        spokesman=surest,
-        dissent=[
-            dissent_from_move(move, _root_cause_words(move.verdict.key)) for move in elsewhere if move.verdict.key
-        ],
+        winner=ruling.winner,
+        spokesman=most_confident,
+        dissent=[dissent_from_move(move, _root_cause_text(move.verdict.key)) for move in others if move.verdict.key],
     )
     return msgspec.structs.replace(
         decision,
-        text=_report(surest) if surest else "",
+        text=_diagnosis_text(most_confident) if most_confident else "",
         tally={cause.id: len(cause.authors) for cause in causes},
         blind_vote=dict(Counter(key for key, _ in _diagnoses(blind).values() if key).most_common()),
     )
 
 
-def _causes(round: Round, found: Ruling) -> tuple[Proposal, ...]:
-    """Return every named cause; names similar to the winner are counted with it."""
+def _root_causes(round: Round, ruling: Ruling) -> tuple[Proposal, ...]:
+    """Return every named root cause as a proposal; the winner includes causes with similar names."""
     authors: dict[str, list[str]] = {}
     for move in round.moves:
-        if move.seat in found.counted and move.verdict.key:
-            key = found.winner if move.seat in found.supporters else move.verdict.key
+        if move.seat in ruling.counted and move.verdict.key:
+            key = ruling.winner if move.seat in ruling.supporters else move.verdict.key
             authors.setdefault(key, []).append(move.seat)
-    return tuple(Proposal(key, _root_cause_words(key), tuple(seats)) for key, seats in authors.items())
+    return tuple(Proposal(key, _root_cause_text(key), tuple(seats)) for key, seats in authors.items())
 
 
 def _diagnoses(round: Round) -> dict[str, tuple[str, float | None]]:
@@ -96,14 +94,15 @@ def _diagnoses(round: Round) -> dict[str, tuple[str, float | None]]:
     return {seat: (said.key, said.confidence) for seat, said in verdicts.items()}
 
 
-def _report(move: Move) -> str:
+def _diagnosis_text(move: Move) -> str:
+    """Return a doctor's words with the evidence, confirmations, exclusions and next test of the diagnosis."""
     said = move.verdict
     facts = [f"- {fact.text}{f' ({fact.source})' if fact.source else ''}" for fact in said.evidence]
-    lists = {"Evidence:": facts, "Confirmed:": _items(said.confirms), "Ruled out:": _items(said.rules_out)}
+    lists = {"Evidence:": facts, "Confirmed:": _bullets(said.confirms), "Ruled out:": _bullets(said.rules_out)}
     parts = [move.text, *("\n".join((head, *lines)) for head, lines in lists.items() if lines)]
     parts += [f"Next test: {said.next_test}"] if said.next_test else []
     return "\n\n".join(parts)
 
 
-def _items(texts: Sequence[str]) -> list[str]:
+def _bullets(texts: Sequence[str]) -> list[str]:
     return [f"- {text}" for text in texts]

@@ -1,4 +1,4 @@
-"""The state of a debate: proposals, explicit agreement, objections, and whether it is over."""
+"""A debate: its proposals, the seats that explicitly agree or object, whether it is over, and the decision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SupportNeeded = Literal["majority", "all"]
 
 
 class Debate(msgspec.Struct, frozen=True):
-    """The blind proposals, each with the name of its first author, and the rounds since then."""
+    """The blind round (`seed`), its proposals with the names of their first authors as ids, and the later rounds."""
 
     seed: Round
     proposals: tuple[Proposal, ...]
@@ -29,7 +29,7 @@ class Debate(msgspec.Struct, frozen=True):
 
     @classmethod
     def after_blind_round(cls, seed: Round) -> Debate:
-        """Return a debate on the blind answers; answers with equal text are one proposal."""
+        """Return the debate after its blind round; answers with equal text are one proposal."""
         groups: dict[str, list[str]] = {}
         positions = counted_positions(seed)
         for seat, text in positions.items():
@@ -42,12 +42,12 @@ class Debate(msgspec.Struct, frozen=True):
 
     @property
     def latest(self) -> Round:
-        """The newest round; verdicts of earlier rounds do not count in its place."""
+        """The newest round. A seat that is missing in it is not counted with an earlier verdict."""
         return self.rounds[-1] if self.rounds else self.seed
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """The seats whose proposals can be agreed with."""
+        """The seats that made a proposal in the blind round."""
         return tuple(counted_positions(self.seed))
 
     @property
@@ -56,20 +56,20 @@ class Debate(msgspec.Struct, frozen=True):
         return collect_debate_points(self.rounds)
 
     def reading(self) -> tuple[str, ...]:
-        """The proposals as seats see them."""
+        """The proposals as lines for the prompts of seats."""
         return tuple(f"{join_names(proposal.authors)}: {proposal.text}" for proposal in self.proposals)
 
     def stands(self) -> dict[str, str]:
-        """Return the proposal that each seat of the latest round supports: first its own, later one it agreed with."""
+        """Return the proposal that each seat of the latest round supports: its own, or the last one it agreed with."""
         stands: dict[str, str] = {}
         for round in (self.seed, *self.rounds):
-            for seat, said in self._said(round).items():
-                stands[seat] = said.target or stands.get(seat, "")
-        return {seat: stands[seat] for seat in self._said(self.latest) if stands[seat]}
+            for seat, verdict in self._verdicts(round).items():
+                stands[seat] = verdict.target or stands.get(seat, "")
+        return {seat: stands[seat] for seat in self._verdicts(self.latest) if stands[seat]}
 
     def named(self) -> dict[str, str]:
         """Return the proposal that each seat supports explicitly in the latest round."""
-        return {seat: said.target for seat, said in self._said(self.latest).items()}
+        return {seat: verdict.target for seat, verdict in self._verdicts(self.latest).items()}
 
     def tally(self) -> dict[str, int]:
         """Return the number of supporters of each proposal, the most first."""
@@ -82,10 +82,10 @@ class Debate(msgspec.Struct, frozen=True):
 
     def ruling(self, support: SupportNeeded) -> Ruling:
         """Return the ruling on the latest round; a seat agrees only with a proposal that it names."""
-        said = [Move(self.latest.name, seat, "", verdict) for seat, verdict in self._said(self.latest).items()]
-        ruling = rule_no_objection(said, self.latest.electorate, support)
+        moves = [Move(self.latest.name, seat, "", verdict) for seat, verdict in self._verdicts(self.latest).items()]
+        ruling = rule_no_objection(moves, self.latest.electorate, support)
         if not self.latest.quorate:
-            few = TooFewAnswers(len(said), len(self.latest.electorate))
+            few = TooFewAnswers(len(moves), len(self.latest.electorate))
             return msgspec.structs.replace(ruling, outcome=Outcome.INSUFFICIENT, winner="", why=(few,))
         if not self.rounds:
             return msgspec.structs.replace(ruling, outcome=Outcome.DEADLOCK, winner="", why=(ObjectionsNotAsked(),))
@@ -95,21 +95,24 @@ class Debate(msgspec.Struct, frozen=True):
         """Return whether the debate is over: agreement, no quorum, or all positions are as in an earlier round."""
         if not self.rounds:
             return False
-        return self.ruling(support).outcome is not Outcome.DEADLOCK or self._standpoints(self.latest) in map(
-            self._standpoints, self.rounds[:-1]
+        return self.ruling(support).outcome is not Outcome.DEADLOCK or self._stances_and_targets(self.latest) in map(
+            self._stances_and_targets, self.rounds[:-1]
         )
 
-    def _standpoints(self, round: Round) -> dict[str, tuple[Stance, str]]:
-        return {seat: (said.stance, said.target) for seat, said in self._said(round).items()}
+    def _stances_and_targets(self, round: Round) -> dict[str, tuple[Stance, str]]:
+        return {seat: (verdict.stance, verdict.target) for seat, verdict in self._verdicts(round).items()}
 
-    def _said(self, round: Round) -> dict[str, Verdict]:
-        """Return the verdicts of a round, each with the proposal it names, if any."""
-        own = {author: proposal.id for proposal in self.proposals for author in proposal.authors}
+    def _verdicts(self, round: Round) -> dict[str, Verdict]:
+        """Return the counted verdicts of a round, each with the id of the proposal that it names as its target.
+
+        Support or amendment without a known proposal is no stance.
+        """
+        proposal_ids = {author: proposal.id for proposal in self.proposals for author in proposal.authors}
         verdicts: dict[str, Verdict] = {}
-        for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items():
-            target = own.get(seat if round.name == self.seed.name else said.target, "")
-            stance = said.stance if target or said.stance is Stance.OPPOSE else Stance.UNKNOWN
-            verdicts[seat] = msgspec.structs.replace(said, target=target, stance=stance)
+        for seat, verdict in counted_verdicts(round.moves, round.electorate, round.name).items():
+            target = proposal_ids.get(seat if round.name == self.seed.name else verdict.target, "")
+            stance = verdict.stance if target or verdict.stance is Stance.OPPOSE else Stance.UNKNOWN
+            verdicts[seat] = msgspec.structs.replace(verdict, target=target, stance=stance)
         return verdicts
 
 
@@ -121,14 +124,14 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, winner=chosen, why=why)
     stands, named = debate.stands(), debate.named()
     texts = {proposal.id: proposal.text for proposal in debate.proposals}
-    own = next((proposal.authors for proposal in debate.proposals if proposal.id == ruling.winner), ())
-    holders = [seat for seat in own if stands.get(seat) == ruling.winner]
+    authors = next((proposal.authors for proposal in debate.proposals if proposal.id == ruling.winner), ())
+    holders = [seat for seat in authors if stands.get(seat) == ruling.winner]
     agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
-    content = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
+    supporters = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
     dissent = [
         dissent_from_move(move, texts.get(stands.get(move.seat, ""), ""))
         for move in debate.latest.moves
-        if move.seat in named and move.seat not in content
+        if move.seat in named and move.seat not in supporters
     ]
     decision = decision_from_ruling(
         ruling,
@@ -141,12 +144,13 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
     )
     return msgspec.structs.replace(
         decision,
-        text=_amended(decision.text, debate.points),
+        text=_add_agreed_points(decision.text, debate.points),
         tally=debate.tally(),
         blind_vote={proposal.id: len(proposal.authors) for proposal in debate.proposals},
     )
 
 
-def _amended(text: str, made: DebatePoints) -> str:
-    agreed = "\n".join(f"- {point.line}" for point in made.agreed)
+def _add_agreed_points(text: str, points: DebatePoints) -> str:
+    """Return the text of the winner with the points that all seats agreed on."""
+    agreed = "\n".join(f"- {point.line}" for point in points.agreed)
     return f"{text}\n\nAgreed on top of it:\n{agreed}" if text and agreed else text

@@ -1,4 +1,4 @@
-"""Builds decisions from rulings: who counted, who was missing and why, the text, and the dissent."""
+"""Builds a decision from a ruling: with the counted and missing seats, the text of the winner, and the dissent."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ MAX_POSITION_LINE = 200
 
 def last_counted_moves(rounds: Sequence[Round]) -> dict[str, Move]:
     """Return the newest readable move of every seat in the order of the electorate."""
-    words = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
-    seated = dict.fromkeys(seat for round in rounds for seat in round.electorate)
-    return {seat: words[seat] for seat in seated if seat in words}
+    moves = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
+    electorate = dict.fromkeys(seat for round in rounds for seat in round.electorate)
+    return {seat: moves[seat] for seat in electorate if seat in moves}
 
 
 def position_from_move(move: Move) -> str:
     """Return the position of a seat in one line, or the first line of its reply."""
-    said = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
-    return move.verdict.position or (said if len(said) <= MAX_POSITION_LINE else f"{said[: MAX_POSITION_LINE - 1]}…")
+    first_line = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
+    return move.verdict.position or (
+        first_line if len(first_line) <= MAX_POSITION_LINE else f"{first_line[: MAX_POSITION_LINE - 1]}…"
+    )
 
 
 def dissent_from_move(move: Move, position: str = "") -> Dissent:
-    """Return a dissenting move as dissent, word for word."""
+    """Return a move as dissent: its position, its text word for word, and its prediction."""
     return Dissent(move.seat, position or position_from_move(move), move.text, move.verdict.prediction)
 
 
@@ -40,11 +42,11 @@ def decision_from_ruling(
     dissent: Sequence[Dissent] = (),
     chosen_by_person: bool = False,
 ) -> Decision:
-    """Return the decision of a ruling on the newest round. The winning text is a seat's own, word for word."""
+    """Return the decision of a ruling on the newest round. Its text is the move of `spokesman`, word for word."""
     newest = rounds[-1]
     texts = {proposal.id: proposal.text for proposal in proposals}
-    unread = (Absence(move.seat, UNREADABLE_ANSWER) for move in newest.moves if not move.verdict.counts)
-    alone = len(ruling.counted) == 1 and ruling.outcome is Outcome.REACHED and not chosen_by_person
+    unreadable = (Absence(move.seat, UNREADABLE_ANSWER) for move in newest.moves if not move.verdict.counts)
+    is_single_opinion = len(ruling.counted) == 1 and ruling.outcome is Outcome.REACHED and not chosen_by_person
     return Decision(
         ruling.outcome,
         how=ruling.why,
@@ -54,9 +56,9 @@ def decision_from_ruling(
         author=spokesman.seat if spokesman else "",
         electorate=newest.electorate,
         counted=ruling.counted,
-        missing=(*newest.missing, *unread),
+        missing=(*newest.missing, *unreadable),
         dissent=tuple(dissent),
         proposals=tuple(proposals),
         basis=(*(round.name for round in rounds), *describe_settled_claims(rounds)),
-        notices=(NotAnAgreement(),) if alone else (),
+        notices=(NotAnAgreement(),) if is_single_opinion else (),
     )

@@ -1,4 +1,4 @@
-"""Where a table that scores itself stands: who speaks for it, and what decision a person's choice makes of it."""
+"""The knights' meeting: whether the seats agree by their scores, which seat leads, and the decision."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ _ASSENT = re.compile(r"\W*(?:I\s+(?:\w+\s+)?)?(?:agree|agreed)\b|\W*同意", re.
 
 
 class KnightsLead(msgspec.Struct, frozen=True):
-    """The seat in whose words the table speaks and that would carry them out, and why it is this one."""
+    """The last move of the leading seat, and why it leads. The decision quotes this seat, which may also execute it."""
 
     move: Move
     why: LeadReason
 
 
 class KnightsAccord(msgspec.Struct, frozen=True):
-    """The rounds so far and what the rule makes of the newest one; earlier scores never count."""
+    """The rounds so far and the ruling on the newest one; scores of earlier rounds do not count."""
 
     rounds: tuple[Round, ...]
     ruling: Ruling
 
     @property
     def settled(self) -> bool:
-        """Nothing is left to argue. In the first round not everybody has answered every proposal yet, so nothing is
-        rejected, and high scores settle nothing between proposals that differ.
+        """Whether the discussion is over: the seats agree or reject the proposals.
+
+        In the first round not every seat has seen every proposal. So nothing is rejected then, and high scores count
+        as agreement only if all positions are equal.
         """
         answered = len(self.rounds) > 1
         if self.ruling.outcome is Outcome.REJECTED:
@@ -54,34 +56,35 @@ class KnightsAccord(msgspec.Struct, frozen=True):
         return ", ".join(f"{seat} {score:g}" for seat, score in self.ruling.tally.items())
 
     def blocking(self) -> tuple[str, ...]:
-        """The sentence that names every open issue that blocks, in its seat's words; none where nothing does."""
-        open = [
+        """One sentence that quotes every open blocking issue with its seat; empty without such issues."""
+        open_issues = [
             f"{move.seat}: {' '.join(issue.text.split())}"
             for move in self.rounds[-1].moves
             for issue in move.verdict.issues
             if issue.blocking and move.seat in self.ruling.counted
         ]
-        return (f"Open and blocking: {end_sentence('; '.join(open))}",) if open else ()
+        return (f"Open and blocking: {end_sentence('; '.join(open_issues))}",) if open_issues else ()
 
     def words(self) -> dict[str, Move]:
-        """What each seat said last that is more than agreement, where it ever said more."""
-        said = {
+        """Each seat's last move that proposes something, or its last move if it only agreed."""
+        proposing = {
             move.seat: move for round in self.rounds for move in round.moves if move.verdict.counts and _proposes(move)
         }
-        return {seat: said.get(seat, move) for seat, move in last_counted_moves(self.rounds).items()}
+        return {seat: proposing.get(seat, move) for seat, move in last_counted_moves(self.rounds).items()}
 
     def proposals(self) -> tuple[Proposal, ...]:
-        """What the seats proposed last, each under the name of its first author; the same words are one proposal."""
-        found: dict[str, Proposal] = {}
+        """The last proposal of each seat, with the name of its first author as id; equal texts are one proposal."""
+        by_words: dict[str, Proposal] = {}
         for seat, move in self.words().items():
-            said = position_from_move(move)
-            known = found.get(normalize_position(said), Proposal(seat, said))
-            found[normalize_position(said)] = msgspec.structs.replace(known, authors=(*known.authors, seat))
-        return tuple(found.values())
+            position = position_from_move(move)
+            words = normalize_position(position)
+            proposal = by_words.get(words, Proposal(seat, position))
+            by_words[words] = msgspec.structs.replace(proposal, authors=(*proposal.authors, seat))
+        return tuple(by_words.values())
 
 
 def rule_knights_accord(rounds: Sequence[Round], minimum: float, pending_blocks: str) -> KnightsAccord:
-    """Rule on the newest round, with the electorate of that round alone."""
+    """Rule on the newest round, with only the electorate of that round."""
     newest = rounds[-1]
     any_blocks = "any" if pending_blocks == "any" else "marked"
     ruling = rule_score_threshold(newest.moves, newest.electorate, minimum, pending_blocks=any_blocks)
@@ -89,9 +92,9 @@ def rule_knights_accord(rounds: Sequence[Round], minimum: float, pending_blocks:
 
 
 def choose_knights_lead(accord: KnightsAccord, seats: Sequence[Seat], question: str) -> KnightsLead | None:
-    """The highest score leads; among equals whose capabilities the question names, then who comes first.
+    """Return the seat with the highest score; of equals, the one whose capabilities fit the question, or the first.
 
-    Who only agrees says what the table decides in nobody's words, and leads only where nobody says more.
+    A seat that only agreed has no text of its own to quote: it leads only if no seat proposed anything.
     """
     words = accord.words()
     known = {seat.name for seat in seats}
@@ -102,16 +105,19 @@ def choose_knights_lead(accord: KnightsAccord, seats: Sequence[Seat], question: 
 
 
 def _proposes(move: Move) -> bool:
+    """Whether a move is more than agreement with other seats."""
     return bool(move.verdict.position) or not _ASSENT.match(move.text)
 
 
 def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str, chosen: str = "") -> Decision:
-    """The decision, in a seat's own words. `choice` is what the person did with it, `chosen` whose proposal it took.
+    """The decision, in a seat's own words.
 
-    Who agrees and proposed nothing stands behind what wins; who proposed something else dissents, whatever its score.
-    What the table itself rejects is nobody's, so that nobody speaks for it or against it.
+    `choice` is the person's answer at the gate, and `chosen` the seat whose proposal the person took.
+
+    A seat that agreed and proposed nothing supports the winner. A seat that proposed something else dissents, whatever
+    its score. If the seats reject everything, the decision quotes no seat, neither as author nor as dissent.
     """
-    ruling, words = _taken(accord.ruling, choice, chosen), accord.words()
+    ruling, words = _ruling_after_answer(accord.ruling, choice, chosen), accord.words()
     newest = last_counted_moves(accord.rounds)
     rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
     spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
@@ -141,8 +147,8 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
     return msgspec.structs.replace(decision, tally=tally, next_step="" if chosen else choice)
 
 
-def _taken(ruling: Ruling, choice: str, chosen: str) -> Ruling:
-    """The ruling after the person's word, which is the last."""
+def _ruling_after_answer(ruling: Ruling, choice: str, chosen: str) -> Ruling:
+    """The ruling after the person's answer, which overrides the scores."""
     if chosen:
         why = (PersonChose(chosen, of_seat=True), *ruling.why)
         return msgspec.structs.replace(ruling, outcome=Outcome.REACHED, why=why)

@@ -1,4 +1,4 @@
-"""Which of equal candidates the judges prefer, and which parts of the others they want merged into it.
+"""The ruling of judges on equally good candidates: the preferred one, and the parts of others to merge into it.
 
 Judges read the candidates in both orders; a preference that changes with the order does not count.
 """
@@ -25,7 +25,7 @@ _FILLING = {
 
 
 class JudgeDirectives(msgspec.Struct, frozen=True):
-    """The parts that judges want incorporated or fixed, and directives that they gave in only one order of reading."""
+    """The directives of judges: parts to incorporate, faults to fix, and those given in only one order (`once`)."""
 
     incorporate: tuple[str, ...] = ()
     must_fix: tuple[str, ...] = ()
@@ -53,9 +53,10 @@ class SwappedOrderVerdicts(msgspec.Struct, frozen=True, omit_defaults=True):
 def compare_swapped_order_verdicts(
     ab: Mapping[str, str], ba: Mapping[str, str], candidates: Collection[str]
 ) -> SwappedOrderVerdicts:
-    """Compare what each judge preferred when it read (A, B) with what it preferred when it read (B, A).
+    """Compare the candidate that each judge preferred in the order (A, B) with its preference in the order (B, A).
 
-    The values are candidates by name. A judge that changes its verdict with the order, or gave only one, is void.
+    Both mappings give the name of a candidate for each judge. A judge that changed its preference with the order, or
+    stated it in only one order, is void.
     """
     judges = dict.fromkeys((*ab, *ba))
     preferred = {judge: ab[judge] for judge in judges if ab.get(judge) == ba.get(judge) and ab.get(judge) in candidates}
@@ -65,32 +66,34 @@ def compare_swapped_order_verdicts(
 def rule_judge_directives(
     rulings: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, seats: Collection[str]
 ) -> JudgeDirectives:
-    """The directives of the judges whose verdict counts and is for the base.
+    """The directives of the judges that prefer the base in both orders.
 
-    A directive that a judge gave in only one order is not carried out: the order may have caused it.
+    A directive that a judge gave in only one order is not carried out, because the order may have caused it.
     """
-    both: dict[_Directive, None] = {}
-    once: dict[str, None] = {}
+    in_both_orders: dict[_Directive, None] = {}
+    in_one_order: dict[str, None] = {}
     for judge in (judge for judge, preferred in verdicts.preferred.items() if preferred == base):
         first, second = (_directives_by_meaning(ruling[judge], seats) for ruling in rulings)
-        both |= {directive: None for meaning, directive in first.items() if meaning in second}
-        one_order = first.keys() ^ second.keys()
-        once |= {directive.text: None for meaning, directive in (first | second).items() if meaning in one_order}
+        in_both_orders |= {directive: None for meaning, directive in first.items() if meaning in second}
+        only_once = first.keys() ^ second.keys()
+        in_one_order |= {
+            directive.text: None for meaning, directive in (first | second).items() if meaning in only_once
+        }
     incorporate, must_fix = (
-        tuple(directive.text for directive in both if directive.must_fix is fixes) for fixes in (False, True)
+        tuple(directive.text for directive in in_both_orders if directive.must_fix is fixes) for fixes in (False, True)
     )
-    return JudgeDirectives(incorporate, must_fix, tuple(once))
+    return JudgeDirectives(incorporate, must_fix, tuple(in_one_order))
 
 
 class _Directive(msgspec.Struct, frozen=True):
-    """A directive of a judge, and whether it only says what must be fixed."""
+    """A directive of a judge, and whether it asks for a fix rather than for a part of another candidate."""
 
     text: str
     must_fix: bool
 
 
 def _directives_by_meaning(ruling: Directives, seats: Collection[str]) -> dict[_Meaning, _Directive]:
-    """The directives by their meaning; one that is both to be incorporated and fixed is incorporated."""
+    """The directives by their meaning; a directive listed under both headings counts as one to incorporate."""
     incorporated = {_meaning(text, seats): _Directive(text, must_fix=False) for text in ruling.incorporate}
     return (
         incorporated
@@ -100,7 +103,10 @@ def _directives_by_meaning(ruling: Directives, seats: Collection[str]) -> dict[_
 
 
 def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
-    """The content words in any order, and the seats in their order: it decides which seat replaces which."""
+    """A key that is equal for directives with the same meaning: the content words, and the seats in their order.
+
+    The order of the words has no effect; the order of the seats says which seat's part replaces which.
+    """
     words = [word.strip(".:-") for word in _WORD.findall(_EXPLANATION.sub("", directive.lower()))]
     lower_seats = {seat.lower() for seat in seats}
     return frozenset(words) - _FILLING, tuple(word for word in words if word in lower_seats)
@@ -109,7 +115,7 @@ def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
 def judge_verdicts_reason(
     rulings: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, discarded: tuple[str, ...]
 ) -> JudgesCompared:
-    """How the judges ruled: whom they prefer, whose verdict does not count and why, and who preferred itself."""
+    """The result of the judges: votes for each candidate, void judges, and judges that preferred their own."""
     one_order = tuple(judge for judge in verdicts.void if not all(judge in ruling for ruling in rulings))
     return JudgesCompared(
         base,
@@ -122,15 +128,15 @@ def judge_verdicts_reason(
 
 
 def merge_regression_problems(merged: Candidate, base: Candidate) -> CandidateProblems:
-    """The problems of a merged candidate that its base does not have."""
+    """The problems of a merged candidate that its base does not have: failed checks, or else tests that now fail."""
     failed = {(check.name, check.original_tests) for check in base.checks if not check.passed}
-    broken = tuple(check for check in merged.checks if (check.name, check.original_tests) not in failed)
-    problems = candidate_problems(msgspec.structs.replace(merged, checks=broken))
+    regressions = tuple(check for check in merged.checks if (check.name, check.original_tests) not in failed)
+    problems = candidate_problems(msgspec.structs.replace(merged, checks=regressions))
     lost = tuple(test for test, passed in base.tests.items() if passed and not merged.tests.get(test, False))
     return problems or CandidateProblems(lost_tests=lost)
 
 
 def merged_parts_reason(synthesis: DraftsSynthesised, base: str) -> CandidatesMerged:
-    """Which parts came from which seat, and what was removed."""
+    """The parts that were merged into the base, each with its seat, and the symbols that were removed."""
     taken = tuple((part.symbol or part.path, part.seat) for part in synthesis.took)
     return CandidatesMerged(base, taken, tuple(removed.symbol for removed in synthesis.removed))

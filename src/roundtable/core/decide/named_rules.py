@@ -1,4 +1,4 @@
-"""Rules as a data file names them, each with its parameters: one way to ask all of them what was decided."""
+"""Decision rules that a recipe names, with their parameters; all have the same method `conclude`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from roundtable.core.values import Charter, Decision, Outcome, Proposal, Round
 
 
 class RuleInput(msgspec.Struct, frozen=True):
-    """What has been said: all rounds, the newest one of pitches, and those in the form the rule reads."""
+    """The input of a decision rule: all rounds, the newest round of pitches, and the rounds that the rule counts.
+
+    `deciding` are the rounds whose answers have the format of the rule.
+    """
 
     charter: Charter
     labels: Mapping[str, str]
@@ -26,47 +29,47 @@ class RuleInput(msgspec.Struct, frozen=True):
 
     @property
     def candidates(self) -> tuple[Proposal, ...]:
-        """What can be voted on."""
+        """The proposals of a vote: the given options, or the pitches of the seats."""
         return ranked_vote_candidates(self.charter.options, self.pitched, self.labels)
 
 
 class DecisionRuleBase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
-    """What each rule says of itself: the form of answers it reads, and whether it needs pitches as well."""
+    """The base of decision rules: the reply format that the rule counts, and whether it needs a round of pitches."""
 
     codec: ClassVar[str] = ""
     pitches: ClassVar[bool] = False
 
 
 class ScoreThresholdRule(DecisionRuleBase, frozen=True, tag="score_threshold"):
-    """All scores at the minimum and nothing blocking."""
+    """Reached when every score is at least the minimum and no blocking issue is open."""
 
     codec: ClassVar[str] = "score-json"
     minimum: float = 9
     pending_blocks: Literal["marked", "any"] = "marked"
 
     def conclude(self, hearing: RuleInput) -> Decision:
-        """In the words of who scores highest."""
+        """Decide, in the words of the seat with the highest score."""
         accord = knights.rule_knights_accord(hearing.deciding, self.minimum, self.pending_blocks)
         lead = knights.choose_knights_lead(accord, hearing.charter.seats, hearing.charter.question)
         return knights.decide_knights(accord, lead, "")
 
 
 class NoObjectionRule(DecisionRuleBase, frozen=True, tag="no_objection"):
-    """Enough support for one of the pitches, and nobody objects."""
+    """Reached when one pitch has enough support and no seat objects."""
 
     codec: ClassVar[str] = "agree-object-add"
     pitches: ClassVar[bool] = True
     support: Literal["majority", "all"] = "majority"
 
     def conclude(self, hearing: RuleInput) -> Decision:
-        """In the words of who pitched it."""
+        """Decide, in the words of the seat that pitched the winner."""
         assert hearing.pitched is not None
         debate = msgspec.structs.replace(debating.Debate.after_blind_round(hearing.pitched), rounds=hearing.deciding)
         return debating.decide_debate(debate, self.support)
 
 
 class KeyConvergenceRule(DecisionRuleBase, frozen=True, tag="key_convergence"):
-    """Enough seats that are sure name the same root cause."""
+    """Reached when enough confident seats name the same root cause."""
 
     codec: ClassVar[str] = "diagnosis-json"
     seats: Annotated[int, msgspec.Meta(ge=1)] = 2
@@ -74,18 +77,18 @@ class KeyConvergenceRule(DecisionRuleBase, frozen=True, tag="key_convergence"):
     similarity: float = 0.7
 
     def conclude(self, hearing: RuleInput) -> Decision:
-        """In the words of the surest."""
+        """Decide, in the words of the most confident seat."""
         criteria = code_red.RootCauseCriteria(self.seats, self.confidence, self.similarity)
         return code_red.decide_code_red(hearing.deciding, criteria)
 
 
 class RankedVoteRule(DecisionRuleBase, frozen=True, tag="ranked"):
-    """Condorcet, then elimination, over the options or the pitches."""
+    """Rank the options or pitches: the Condorcet winner, or else the winner by elimination."""
 
     codec: ClassVar[str] = "ranked-ballot"
 
     def conclude(self, hearing: RuleInput) -> Decision:
-        """In the words of who pitched it, or of who ranked it highest."""
+        """Decide, in the words of the seat that ranked the winner highest; of equals, the seat that pitched it."""
         argued = tuple(round for round in hearing.rounds if round not in hearing.deciding)
         return decide_vote(RankedPoll(hearing.candidates, hearing.deciding[-1], argued))
 
@@ -95,16 +98,16 @@ DECISION_RULE_NAMES = tuple(str(rule.__struct_config__.tag) for rule in get_args
 
 
 def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> Decision:
-    """The decision once the person took one of the proposals, in its author's words where it has one."""
-    taken = next(proposal for proposal in decision.proposals if proposal.id == id)
+    """The decision after the person chose a proposal, in the words of its author, if it has one."""
+    chosen = next(proposal for proposal in decision.proposals if proposal.id == id)
     words = last_counted_moves(hearing.rounds)
-    spokesman = next((words[author] for author in taken.authors if author in words), None)
+    spokesman = next((words[author] for author in chosen.authors if author in words), None)
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.REACHED,
         how=(PersonChose(id), *decision.how),
         winner=id,
-        position=taken.text,
+        position=chosen.text,
         text=spokesman.text if spokesman else "",
         author=spokesman.seat if spokesman else "",
         dissent=tuple(dissent for dissent in decision.dissent if spokesman is None or dissent.seat != spokesman.seat),

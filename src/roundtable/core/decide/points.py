@@ -1,4 +1,4 @@
-"""Points that seats make during a meeting: which are agreed and which are open."""
+"""Points that seats make in a debate, with permanent ids: which of them are agreed, and which are open."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from roundtable.core.verdict import Issue
 MAX_POINT_LENGTH = 200
 MAX_OPEN_POINTS = 24
 
-_NAMED = re.compile(r"\W{0,3}(P\d{1,4})[*_`\])]{0,3}\s?(?:[:：]|\W{0,3}\Z)")
-"""An id alone, or before a colon: `P99 latency` and `P1 incidents` are words of a point."""
+_POINT_ID = re.compile(r"\W{0,3}(P\d{1,4})[*_`\])]{0,3}\s?(?:[:：]|\W{0,3}\Z)")
+"""A point that is named by its id: alone or before a colon. In `P99 latency`, `P99` is a word and not an id."""
 
-_NO_MARKUP = str.maketrans("<>", "()")
-"""Points are read out beside our own words, and must not close a tag there."""
+_BRACKETS_REPLACED = str.maketrans("<>", "()")
+"""Angle brackets are replaced, so that a point cannot close a tag of the prompt that quotes it."""
 
 
 class DebatePoint(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class DebatePoint(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The point as seats see it."""
+        """The point as seats see it, such as `P1: Keep the index.`"""
         return f"{self.id}: {self.text}"
 
 
@@ -52,44 +52,47 @@ class DebatePoints(msgspec.Struct, frozen=True):
 def collect_debate_points(rounds: Sequence[Round]) -> DebatePoints:
     """Compute the points from the rounds.
 
-    A point is agreed once every counted seat of the newest round, at least two, supports it and no blocking issue names
-    it, or once a proof confirmed it. A seat that named a point supports it until it calls it an issue.
+    A point is agreed if a proof confirmed it. It is also agreed if every counted seat of the newest round, and at least
+    two seats, made or named it, and no blocking issue of that round is about it.
     """
     texts: dict[str, str] = {}
     supporters: dict[str, dict[str, None]] = {}
     ids: dict[str, str] = {}
     for round in rounds:
         for move in round.moves:
-            for said in move.verdict.points if move.verdict.counts else ():
-                id = _meant(said, ids, texts)
+            for point_text in move.verdict.points if move.verdict.counts else ():
+                id = _id_of_point(point_text, ids, texts)
                 if id:
                     supporters.setdefault(id, {})[move.seat] = None
-    made = [DebatePoint(id, text, tuple(supporters[id])) for id, text in texts.items()]
-    proven = [claim.text for round in rounds for move in round.moves for claim in move.verdict.claims if claim.held]
-    shown = {_meant(text, dict(ids), dict(texts)) for text in proven}
-    agreed = [point for point in made if point.id in shown or _agreed(point, rounds[-1])]
-    return DebatePoints(tuple(agreed), tuple(point for point in made if point not in agreed))
+    points = [DebatePoint(id, text, tuple(supporters[id])) for id, text in texts.items()]
+    proven_texts = [
+        claim.text for round in rounds for move in round.moves for claim in move.verdict.claims if claim.held
+    ]
+    proven_ids = {_id_of_point(text, dict(ids), dict(texts)) for text in proven_texts}
+    agreed = [point for point in points if point.id in proven_ids or _is_agreed(point, rounds[-1])]
+    return DebatePoints(tuple(agreed), tuple(point for point in points if point not in agreed))
 
 
-def _meant(said: str, ids: dict[str, str], texts: dict[str, str]) -> str:
-    """Return the id of the named point, or of a new one; empty if an unknown id is named."""
-    named = _NAMED.match(said)
+def _id_of_point(text: str, ids: dict[str, str], texts: dict[str, str]) -> str:
+    """Return the id of the point that a text names or repeats, or of a new point; empty if it names an unknown id."""
+    named = _POINT_ID.match(text)
     if named:
         return named[1] if named[1] in texts else ""
-    words = normalize_position(said)
+    words = normalize_position(text)
     if words and words not in ids:
         ids[words] = f"P{len(texts) + 1}"
-        texts[ids[words]] = " ".join(said.split())[:MAX_POINT_LENGTH].translate(_NO_MARKUP)
+        texts[ids[words]] = " ".join(text.split())[:MAX_POINT_LENGTH].translate(_BRACKETS_REPLACED)
     return ids.get(words, "")
 
 
-def _agreed(point: DebatePoint, newest: Round) -> bool:
+def _is_agreed(point: DebatePoint, newest: Round) -> bool:
+    """Return whether all counted seats of a round support a point that no blocking issue is about."""
     counted = [move for move in newest.moves if move.verdict.counts]
-    disputed = any(_names(issue, point) for move in counted for issue in move.verdict.issues if issue.blocking)
+    disputed = any(_names_point(issue, point) for move in counted for issue in move.verdict.issues if issue.blocking)
     return len(point.supporters) > 1 and not disputed and {move.seat for move in counted} <= set(point.supporters)
 
 
-def _names(issue: Issue, point: DebatePoint) -> bool:
-    """Return whether an issue names this point by its id or its words."""
+def _names_point(issue: Issue, point: DebatePoint) -> bool:
+    """Return whether an issue contains the id or the words of a point."""
     by_id = point.id in (issue.id, *re.findall(r"\bP\d{1,4}\b", issue.text))
-    return by_id or normalize_position(point.text) in normalize_position(issue.text).translate(_NO_MARKUP)
+    return by_id or normalize_position(point.text) in normalize_position(issue.text).translate(_BRACKETS_REPLACED)

@@ -1,4 +1,4 @@
-"""Positions in a council: grouping them into proposals, counting each seat, and the resulting vote."""
+"""Positions in a council: grouped into proposals, followed through the rounds, and counted for the decision."""
 
 from __future__ import annotations
 
@@ -26,18 +26,23 @@ from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Pr
 NEW_PROPOSAL = "new"
 SAME, ACCEPTABLE, OPPOSED = "same", "acceptable", "opposed"
 PositionRatings = Mapping[str, Mapping[str, str]]
-"""Per seat, what it thinks of each position: `same`, `acceptable` or `opposed`."""
+"""The rating that each seat gives each position: `same`, `acceptable` or `opposed`."""
 
 UNREADABLE_ANSWER = Fault.of(
     FaultKind.MALFORMED,
     "Its answer could not be read.",
-    help="The model did not keep to the form it was given. A larger model, or another voice, may.",
+    help="The model did not follow the requested reply format. Try a larger model or another voice.",
 )
 _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "no errors", "null", "unknown"})
 
 
 class CouncilStanding(msgspec.Struct, frozen=True):
-    """The state of a council after a round. `words` is the move in which each seat explained its present position."""
+    """The state of a council after a round.
+
+    `stands` is the proposal that each seat supports, `blind_stands` that after the blind round, and `words` the move in
+    which the seat explained it. `moving` is whether a seat changed its position in the last round. `conformity` are the
+    seats whose change did not count because they gave no reason.
+    """
 
     blind: Round
     last: Round
@@ -58,18 +63,18 @@ class CouncilStanding(msgspec.Struct, frozen=True):
 
     @property
     def agreed(self) -> str:
-        """The proposal that all support, or that leads alone while every other seat finds it acceptable."""
+        """The proposal that all support, or that is the only leader and acceptable to every other seat."""
         ranked = Counter(self.stands.values()).most_common(2)
         if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
             return ""
         leader = ranked[0][0]
         others = [seat for seat, stand in self.stands.items() if stand != leader]
-        content = all(self.ratings.get(seat, {}).get(leader) in (SAME, ACCEPTABLE) for seat in others)
-        return leader if content else ""
+        is_acceptable = all(self.ratings.get(seat, {}).get(leader) in (SAME, ACCEPTABLE) for seat in others)
+        return leader if is_acceptable else ""
 
     @property
     def outcome(self) -> tuple[Outcome, str]:
-        """The outcome and the winner. More than half of the counted seats decide; a shared lead is a tie."""
+        """The outcome and the winner. A majority of the counted seats decides; a shared lead is a tie."""
         if self.agreed:
             return Outcome.REACHED, self.agreed
         ranked = Counter(self.stands.values()).most_common(2)
@@ -81,23 +86,28 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         return (Outcome.TIE if shared else Outcome.DEADLOCK), ""
 
     def reading(self) -> tuple[str, ...]:
-        """The proposals as seats see them."""
+        """The proposals as lines for the prompts of seats."""
         return tuple(f"{proposal.id}: {proposal.text}" for proposal in self.proposals)
 
     @classmethod
     def after_blind_round(
         cls, blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: PositionRatings
     ) -> CouncilStanding:
-        """Return the state after the blind round; its votes are kept permanently."""
+        """Return the state after the blind round. Its votes are kept for the decision."""
         positions = counted_positions(blind)
-        proposals = _listed(options, positions) if options else _grouped(positions, labels, ratings)
+        proposals = (
+            _proposals_from_options(options, positions) if options else _group_positions(positions, labels, ratings)
+        )
         stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
         words = {move.seat: move for move in blind.moves if move.seat in stands}
-        by_proposal = {seat: _per_proposal(given, proposals, labels) for seat, given in ratings.items()}
+        by_proposal = {seat: _ratings_by_proposal(given, proposals, labels) for seat, given in ratings.items()}
         return cls(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
 
     def after_reading(self, again: Round) -> CouncilStanding:
-        """The state after a round of reading; a seat that switches without a reason keeps its blind position."""
+        """Return the state after a round in which seats read the proposals.
+
+        A seat that changes its position without a reason is counted with its blind position.
+        """
         if not again.quorate:
             valid = len(counted_positions(again))
             notice = RoundBelowQuorum(again.name, valid, len(again.electorate), self.last.name)
@@ -122,8 +132,8 @@ class CouncilStanding(msgspec.Struct, frozen=True):
                 stand = f"{self.labels[seat]}{len(proposals) + 1}"
                 proposals.append(Proposal(stand, move.verdict.position, (seat,)))
             moved = moved or stand != before
-            held = words.get(seat) if stand == before else None
-            stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=held.text) if held else move
+            explained = words.get(seat) if stand == before else None
+            stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=explained.text) if explained else move
         return msgspec.structs.replace(
             self,
             last=again,
@@ -151,7 +161,7 @@ def has_different_positions(round: Round) -> bool:
     return len({normalize_position(position) for position in counted_positions(round).values()}) > 1
 
 
-def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
+def _proposals_from_options(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
     """Return one proposal for each given option, with the seats that chose it exactly."""
     return tuple(
         Proposal(chr(ord("A") + index), option, tuple(seat for seat, taken in positions.items() if taken == option))
@@ -159,27 +169,31 @@ def _listed(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Propo
     )
 
 
-def _grouped(positions: Mapping[str, str], labels: Mapping[str, str], ratings: PositionRatings) -> tuple[Proposal, ...]:
+def _group_positions(
+    positions: Mapping[str, str], labels: Mapping[str, str], ratings: PositionRatings
+) -> tuple[Proposal, ...]:
     """Group positions with equal text, or whose authors rate each other's as the same, into proposals.
 
     A chain of ratings in which not every pair agrees counts as disagreement.
     """
 
-    def one(a: str, b: str) -> bool:
+    def is_same_position(a: str, b: str) -> bool:
         mutual = ratings.get(a, {}).get(labels[b]), ratings.get(b, {}).get(labels[a])
         return normalize_position(positions[a]) == normalize_position(positions[b]) or mutual == (SAME, SAME)
 
     groups: list[list[str]] = []
     for seat in sorted(positions, key=lambda seat: (len(labels[seat]), labels[seat])):
-        linked = [group for group in groups if any(one(seat, other) for other in group)]
-        if len(linked) == 1 and all(one(seat, other) for other in linked[0]):
+        linked = [group for group in groups if any(is_same_position(seat, other) for other in group)]
+        if len(linked) == 1 and all(is_same_position(seat, other) for other in linked[0]):
             linked[0].append(seat)
         else:
             groups.append([seat])
     return tuple(Proposal(labels[group[0]], positions[group[0]], tuple(group)) for group in groups)
 
 
-def _per_proposal(given: Mapping[str, str], proposals: Sequence[Proposal], labels: Mapping[str, str]) -> dict[str, str]:
+def _ratings_by_proposal(
+    given: Mapping[str, str], proposals: Sequence[Proposal], labels: Mapping[str, str]
+) -> dict[str, str]:
     """Return a seat's rating of each proposal: its worst rating of the positions in that proposal."""
     result: dict[str, str] = {}
     for proposal in proposals:
@@ -217,14 +231,16 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
     )
     return Decision(
         outcome,
-        how=(PersonChose(chosen), _how(standing, *standing.outcome)) if chosen else (_how(standing, outcome, winner),),
+        how=(PersonChose(chosen), _outcome_reason(standing, *standing.outcome))
+        if chosen
+        else (_outcome_reason(standing, outcome, winner),),
         winner=winner,
         position=texts.get(winner, ""),
         text=words.text if words else "",
         author=author,
         electorate=electorate,
         counted=tuple(seat for seat in electorate if seat in standing.stands),
-        missing=_missing(standing, electorate),
+        missing=_absences(standing, electorate),
         dissent=dissent,
         proposals=standing.proposals,
         blind_vote=dict(Counter(standing.blind_stands.values()).most_common()),
@@ -236,17 +252,17 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
 
 
 def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
-    """Return the most confident supporter of the winner; without supporters, a seat that proposed it."""
-    behind = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
-    if behind:
-        author = max(behind, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
+    """Return the seat and move that the decision quotes: the most confident supporter of the winner, or its author."""
+    supporters = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
+    if supporters:
+        author = max(supporters, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
         return author, standing.words[author]
     proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
     author = next(proposed, "")
     return author, standing.blind.move_of(author)
 
 
-def _how(standing: CouncilStanding, outcome: Outcome, winner: str) -> Reason:
+def _outcome_reason(standing: CouncilStanding, outcome: Outcome, winner: str) -> Reason:
     after = "blind" if standing.last is standing.blind else "reading"
     if outcome is Outcome.REACHED:
         votes = sum(1 for stand in standing.stands.values() if stand == winner)
@@ -257,12 +273,14 @@ def _how(standing: CouncilStanding, outcome: Outcome, winner: str) -> Reason:
     return NoMajority(len(standing.stands), after)
 
 
-def _missing(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Absence, ...]:
+def _absences(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Absence, ...]:
     """Return every seat of the electorate that is not counted, with the cause."""
     known = {absence.seat: absence for absence in (*standing.blind.missing, *standing.last.missing)}
-    off = Fault.of(FaultKind.CANCELLED, "It was switched off.", help="`roundtable amend` switches seats on again.")
+    switched_off = Fault.of(
+        FaultKind.CANCELLED, "It was switched off.", help="`roundtable amend` switches seats on again."
+    )
     return tuple(
-        Absence(seat, off)
+        Absence(seat, switched_off)
         if seat not in standing.last.electorate
         else known.get(seat, Absence(seat, UNREADABLE_ANSWER))
         for seat in electorate

@@ -11,7 +11,10 @@ from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 
 def decide_review(found: Sequence[WeighedFinding], rounds: Sequence[Round], place: str, lacking: str = "") -> Decision:
-    """The decision of a review, without its text. `place` is where proofs ran; `lacking` is why they could not."""
+    """Return the decision of a review, without its text.
+
+    `place` is the sandbox in which proofs ran; `lacking` is the reason why they could not run.
+    """
     blind, *later = rounds
     counted = tuple(move.seat for move in blind.moves if move.verdict.counts)
     reproduced = any(weighed.standing is FindingStatus.REPRODUCED for weighed in found)
@@ -27,7 +30,7 @@ def decide_review(found: Sequence[WeighedFinding], rounds: Sequence[Round], plac
             Proposal(weighed.finding.id, weighed.finding.words, weighed.finding.seats) for weighed in found
         ),
         basis=tuple(round.name for round in rounds),
-        notices=(*_notices(found, lacking), *map(_not_heard, filter(_missing, later))),
+        notices=(*_notices(found, lacking), *map(_not_heard_reason, filter(_missing, later))),
     )
 
 
@@ -37,7 +40,7 @@ def _missing(round: Round) -> tuple[Absence, ...]:
     return (*round.missing, *unreadable)
 
 
-def _not_heard(round: Round) -> NotHeardInRound:
+def _not_heard_reason(round: Round) -> NotHeardInRound:
     return NotHeardInRound(round.name, {absence.seat: absence.fault for absence in _missing(round)})
 
 

@@ -25,7 +25,7 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def reached(self) -> bool:
-        """Whether the ruling is in favour."""
+        """Whether the seats reached agreement."""
         return self.outcome is Outcome.REACHED
 
 
@@ -36,7 +36,7 @@ def counted_verdicts(moves: Iterable[Move], electorate: Sequence[str], round: st
     """
     given = [move for move in moves if not round or move.round == round]
     if len({move.round for move in given}) > 1:
-        raise ValueError("Moves of several rounds: say which round is being decided.")
+        raise ValueError("These moves are of several rounds. Pass the name of the round to decide.")
     verdicts = {move.seat: move.verdict for move in given if move.status is MoveStatus.MADE and move.verdict.counts}
     return {seat: verdicts[seat] for seat in electorate if seat in verdicts}
 

@@ -1,4 +1,4 @@
-"""Second opinions: whether explicit stances differ, why the meeting ended, and a synthesis that quotes every seat."""
+"""Second opinions: whether the seats disagree, why a follow-up is needed, and the decision, which quotes every seat."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _WORDS = {Stance.SUPPORT: " (yes)", Stance.OPPOSE: " (no)", Stance.AMEND: " (it 
 
 
 def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRatings:
-    """Return ratings derived from yes and no stances; empty unless they distinguish all answers.
+    """Return the seats' ratings of each other's answers, from their yes and no; empty if these do not tell enough.
 
-    Yes against no is a difference. Two differently worded answers with yes need not agree: the question may offer two
-    alternatives.
+    Answers with yes and with no are opposed. Two differently worded answers with yes need not agree, because the
+    question may offer two alternatives: then the result is empty.
     """
-    said = _said(first)
+    said = _verdicts(first)
     if not all(verdict.stance in (Stance.SUPPORT, Stance.OPPOSE) for verdict in said.values()):
         return {}
     if len({(verdict.stance, normalize_position(verdict.position)) for verdict in said.values()}) > len(
@@ -50,7 +50,7 @@ def find_divergence(standing: CouncilStanding) -> FollowUpReason:
         others = [(seat, other) for seat, own in stands.items() for other in stands.values() if other != own]
         disputed = any(standing.ratings.get(seat, {}).get(other, OPPOSED) == OPPOSED for seat, other in others)
         return "disagreement" if disputed else "recommendation_gap"
-    blocking = any(issue.blocking for said in _said(standing.blind).values() for issue in said.issues)
+    blocking = any(issue.blocking for said in _verdicts(standing.blind).values() for issue in said.issues)
     return "risk" if blocking else ""
 
 
@@ -62,7 +62,9 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
     decision = msgspec.structs.replace(decision, text=_render_opinion_synthesis(standing), author="")
     if len(set(standing.stands.values())) == 1:
         how = (OpinionsAgree(count, after),) if count > 1 else decision.how
-        first = [seat for seat, said in _said(standing.blind).items() if any(issue.blocking for issue in said.issues)]
+        first = [
+            seat for seat, said in _verdicts(standing.blind).items() if any(issue.blocking for issue in said.issues)
+        ]
         risks = (RisksOpen(tuple(first)),) if first else ()
         return msgspec.structs.replace(decision, how=(*how, *risks))
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
@@ -73,35 +75,35 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
         winner="",
         position="",
         dissent=tuple(
-            dissent_from_move(standing.words[seat], texts[standing.stands[seat]]) for seat in _seats(standing)
+            dissent_from_move(standing.words[seat], texts[standing.stands[seat]]) for seat in _counted_seats(standing)
         ),
     )
 
 
 def _render_opinion_synthesis(standing: CouncilStanding) -> str:
-    """Return which seats agree and which do not, and every risk, in their own words, without a model."""
+    """Return the text of the decision, without a model: every seat's recommendation, by agreement, and every risk."""
     camps = [
-        (proposal, [seat for seat in _seats(standing) if standing.stands[seat] == proposal.id])
+        (proposal, [seat for seat in _counted_seats(standing) if standing.stands[seat] == proposal.id])
         for proposal in standing.proposals
     ]
-    parts = [_camp(standing, *camp) for camp in sorted(camps, key=lambda camp: -len(camp[1])) if camp[1]]
+    parts = [_render_camp(standing, *camp) for camp in sorted(camps, key=lambda camp: -len(camp[1])) if camp[1]]
     risks = [
         f"- {seat}{', to be settled first' if risk.blocking else ''}: “{' '.join(risk.text.split())}”"
-        for seat, said in _said(standing.blind).items()
+        for seat, said in _verdicts(standing.blind).items()
         for risk in said.issues
     ]
     parts += ["\n".join(("Risks they name:", *risks))] if risks else []
     return "\n\n".join(parts)
 
 
-def _camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -> str:
-    said = _said(standing.blind)
+def _render_camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -> str:
+    said = _verdicts(standing.blind)
     head = f"{join_names(seats)} recommend the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
     return "\n".join((head, *(_quote(seat, said.get(seat), proposal) for seat in seats)))
 
 
 def _quote(seat: str, said: Verdict | None, proposal: Proposal) -> str:
-    """Return the line of a seat; after a switch, with its earlier recommendation."""
+    """Return the quote of a seat; if it changed its recommendation, with the first one."""
     if said is None:
         return f"- {seat}: “{proposal.text}”"
     if seat in proposal.authors:
@@ -109,12 +111,12 @@ def _quote(seat: str, said: Verdict | None, proposal: Proposal) -> str:
     return f"- {seat}: “{proposal.text}”, having first recommended “{said.position}”"
 
 
-def _said(first: Round) -> dict[str, Verdict]:
+def _verdicts(first: Round) -> dict[str, Verdict]:
     return counted_verdicts(first.moves, first.electorate, first.name)
 
 
-def _seats(standing: CouncilStanding) -> list[str]:
-    """Return the counted seats in the order of the table."""
+def _counted_seats(standing: CouncilStanding) -> list[str]:
+    """Return the counted seats in the order of the electorate."""
     order = dict.fromkeys((*standing.blind.electorate, *standing.last.electorate))
     return [seat for seat in order if seat in standing.stands]
 

@@ -1,4 +1,4 @@
-"""Which candidates of a files stage can be chosen, and what is to be known about those that were or were not."""
+"""Candidates of a files stage: the eligible ones, and the reasons about chosen and rejected ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def left_out_candidate_reasons(tried: CandidatesTried, eligible: Sequence[Candid
 
 
 def chosen_candidate_reasons(candidate: Candidate) -> Iterator[FilesStageReason]:
-    """Yield what is to be known about a chosen candidate: failed checks, and files of it that were left out."""
+    """Yield the reasons about a chosen candidate: failed checks, and files and tests that were left out of it."""
     if not candidate.passed:
         yield CandidateDoubtful(candidate.seat, candidate_problems(candidate))
     if candidate.dropped:
@@ -60,7 +60,7 @@ def chosen_candidate_reasons(candidate: Candidate) -> Iterator[FilesStageReason]
 def unfulfilled_directive_reasons(
     base: str, unfulfilled: Sequence[str], problems: CandidateProblems | None
 ) -> Iterator[AdditionsFailed | DirectiveNotDone]:
-    """Yield what the judge asked for and was not done; `problems` are those that the additions caused."""
+    """Yield the directives of the judge that were not carried out; `problems` are those that the additions caused."""
     if problems:
         yield AdditionsFailed(base, problems)
     yield from map(DirectiveNotDone, unfulfilled)

@@ -1,4 +1,4 @@
-"""What running the candidates for a change showed, and the decision that follows from it."""
+"""The outcome of a trial of candidates: which passed, which lack evidence, why others failed, and the decision."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from roundtable.core.text.wording import join_names, join_text_lines
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 EVIDENCE_CHECKS = (CheckKind.EVIDENCE, CheckKind.AGREEMENT)
-"""The built-in checks that something shows that a change does what it is for."""
+"""The built-in checks that ask for evidence that a change fulfils its task."""
 _MINOR_CHECKS = (CheckKind.SIDE_EFFECTS, CheckKind.REGRESSION, *EVIDENCE_CHECKS)
-"""The built-in checks that a person may not mind if a candidate fails nothing else."""
+"""The built-in checks whose failure a person may accept if all other checks pass."""
 _MAX_FAILURE_LINE = 200
 
 
@@ -45,17 +45,17 @@ def failed_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
 
 
 def seats_lacking_only_evidence(tried: CandidatesTried) -> tuple[str, ...]:
-    """The seats whose candidate lacks nothing but a test that shows that it does what it is for."""
+    """The seats whose candidate fails only because no test shows that it fulfils the task."""
     return tuple(candidate.seat for candidate in tried.candidates if _lacks_only(candidate, CheckKind.EVIDENCE))
 
 
 def unverified_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
-    """The candidates that lack only evidence that they are right; a person may see that they are."""
+    """The candidates that fail only for lack of evidence; a person may judge that they are right."""
     return tuple(filter(is_candidate_unverified, tried.candidates))
 
 
 def is_candidate_unverified(candidate: Candidate) -> bool:
-    """Whether a candidate fails no checks but those that ask for evidence."""
+    """Whether a candidate fails checks, and only those that ask for evidence."""
     return _lacks_only(candidate, *EVIDENCE_CHECKS)
 
 
@@ -66,14 +66,14 @@ def _lacks_only(candidate: Candidate, *kinds: CheckKind) -> bool:
 
 
 def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
-    """The best of the passing candidates, as far as running them can tell; identical drafts count once."""
+    """The passing candidates that the trial ranks best; identical drafts are listed once."""
     passed = [candidate for candidate in tried.candidates if candidate.passed]
     best = [candidate for candidate in passed if candidate.seat in tried.best] or passed[:1]
     return tuple({candidate.draft: candidate for candidate in reversed(best)}.values())[::-1]
 
 
 def candidates_failing_only_original_tests(tried: CandidatesTried) -> tuple[Candidate, ...]:
-    """The first candidate that fails only tests as they were before; a person may allow it to change them."""
+    """The first candidate that fails only the original form of tests that it changed; a person may allow that."""
     for candidate in tried.candidates:
         if (failed := _failed_checks(candidate)) and all(check.original_tests for check in failed):
             return (candidate,)
@@ -81,7 +81,7 @@ def candidates_failing_only_original_tests(tried: CandidatesTried) -> tuple[Cand
 
 
 def candidate_warnings(tried: CandidatesTried, seat: str) -> Reasons:
-    """The reasons that a person must know before they approve a candidate."""
+    """The warnings that a person must see before approving a candidate."""
     candidate = _candidate_of(tried, seat)
     reverted = PartsLeftOut(reverted=candidate.put_back) if candidate.put_back else None
     found = (unverified_candidate_reason(candidate), _original_tests_reason(tried, candidate), reverted, *tried.unrun)
@@ -89,7 +89,7 @@ def candidate_warnings(tried: CandidatesTried, seat: str) -> Reasons:
 
 
 def unverified_candidate_reason(candidate: Candidate) -> CandidateUnverified | None:
-    """What is missing to verify a candidate independently, if anything."""
+    """The evidence that a candidate lacks to be verified; None if it is verified or fails other checks."""
     if not is_candidate_unverified(candidate):
         return None
     return CandidateUnverified(candidate.seat, failed_check(_failed_checks(candidate)[0]))
@@ -106,7 +106,7 @@ def _candidate_of(tried: CandidatesTried, seat: str) -> Candidate:
 
 
 def candidate_problems(candidate: Candidate) -> CandidateProblems:
-    """Why a candidate did not pass."""
+    """The reasons why a candidate did not pass: refused files, an empty draft, or failed checks."""
     return CandidateProblems(
         tuple(refused_file(refusal) for refusal in candidate.refused),
         empty=not candidate.draft and not candidate.refused,
@@ -120,7 +120,7 @@ def refused_file(refusal: Refusal) -> RefusedFile:
 
 
 def failed_check(outcome: CheckOutcome) -> FailedCheck:
-    """A failed check as the field of a reason: the line of a program's output that says why, or our own finding."""
+    """A failed check as the field of a reason, with the line of its output or the finding that says why."""
     message = "" if outcome.finding else join_text_lines(outcome.failure_line)[:_MAX_FAILURE_LINE]
     return FailedCheck(outcome.name, outcome.code, message, outcome.original_tests, outcome.finding)
 
@@ -133,13 +133,13 @@ def decide_no_candidate_passed(tried: CandidatesTried, rounds: Sequence[Round]) 
 
 
 def decide_no_candidate_verified(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
-    """The decision if candidates could not be verified independently, and no person took one."""
+    """The decision if candidates could not be verified independently and the person chose none."""
     decision = decide_no_candidate_passed(tried, rounds)
     return msgspec.structs.replace(decision, how=(*decision.how, CandidatesDeclined(answered=answered)))
 
 
 def _checks_failed_before(tried: CandidatesTried) -> Iterator[ChecksFailedBefore]:
-    """The programs that failed with some candidate and before any change as well."""
+    """Yield the checks that failed for a candidate and also without any change, if there are any."""
     failed = {
         check.name
         for candidate in tried.candidates
@@ -210,7 +210,7 @@ def _taken_reason(tried: CandidatesTried, candidate: Candidate) -> CandidateTake
 
 
 def summarize_changed_files(files: Sequence[str]) -> str:
-    """What a candidate proposes, in a few words: the files that it changes."""
+    """A candidate in a few words: the files that it changes."""
     return f"changes {join_names([join_text_lines(path) for path in files])}"
 
 
@@ -225,7 +225,7 @@ def _left_out_reason(candidate: Candidate) -> PartsLeftOut | None:
 
 
 def _almost_passed(tried: CandidatesTried, taken: str) -> Iterator[AlmostPassed]:
-    """The other candidates that fail one check only, which a person may not mind."""
+    """Yield the other candidates that fail a single check, if a person may accept that failure."""
     for candidate in tried.candidates:
         failed = _failed_checks(candidate)
         if len(failed) == 1 and failed[0].kind in _MINOR_CHECKS and candidate.seat != taken:
@@ -233,14 +233,14 @@ def _almost_passed(tried: CandidatesTried, taken: str) -> Iterator[AlmostPassed]
 
 
 def _failed_checks(candidate: Candidate) -> list[CheckOutcome]:
-    """The checks that a candidate fails; none if it cannot be written at all."""
+    """The checks that a candidate fails; none if it is empty or refused."""
     return (
         [check for check in candidate.checks if not check.passed] if candidate.draft and not candidate.refused else []
     )
 
 
 def cluster_seats_by_behaviour(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
-    """The seats of the best candidates by the first seat that behaves like them; empty if all behave alike."""
+    """The best candidates clustered by behaviour, under the first seat of each cluster; empty if all behave alike."""
     clusters: dict[int, list[str]] = {}
     for candidate in equally_good_candidates(tried):
         clusters.setdefault(candidate.cluster, []).append(candidate.seat)
@@ -248,18 +248,18 @@ def cluster_seats_by_behaviour(tried: CandidatesTried) -> dict[str, tuple[str, .
 
 
 def rank_unverified_candidate_best(tried: CandidatesTried, seat: str) -> CandidatesTried:
-    """The result with an unverified candidate as the only best one, because the person took it."""
+    """The result of the trial with an unverified candidate as the only best one, because the person chose it."""
     return msgspec.structs.replace(tried, best=(seat,), apart={}, how=(*tried.how, PersonTookUnverified(seat)))
 
 
 def rank_candidate_cluster_best(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
-    """The result with those candidates as the best that behave as the person chose."""
+    """The result of the trial with the candidates as best whose behaviour the person chose."""
     how = (*tried.how, PersonChoseBehaviour(seats[0]))
     return msgspec.structs.replace(tried, best=tuple(seats), apart={}, how=how)
 
 
 def decide_behaviour_undecided(tried: CandidatesTried, rounds: Sequence[Round], *, answered: bool) -> Decision:
-    """The decision if passing candidates behave differently and nobody said which is right."""
+    """The decision if passing candidates behave differently and the person did not choose between them."""
     return _decision(Outcome.DEADLOCK, (BehavioursUndecided(tried.apart, answered),), rounds)
 
 

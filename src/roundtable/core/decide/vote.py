@@ -1,10 +1,6 @@
-"""Counting ranked ballots: one against one, and by elimination. Unlisted candidates share the last place.
+"""Ranked votes: the candidates, the ballots, the Condorcet winner, elimination, and the decision.
 
-Counting by elimination step by step, as people want to see it; who wins is said by `voting`.
-
-What a ballot is held over: the options given or what the seats pitched, and always the choice to leave things be.
-
-What a ranked vote comes to: the ruling, whose words the winner is in, who wanted something else.
+Candidates that a ballot does not list share its last place.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ RankedBallots = Mapping[str, Sequence[str]]
 
 
 def rule_ranked_vote(ballots: RankedBallots, candidates: Sequence[str]) -> Ruling:
-    """The Condorcet winner, else the instant-runoff winner, else a tie for a person to break."""
+    """Rule for the Condorcet winner, or else the instant-runoff winner; a tie is left to the person."""
     votes = {seat: _clean_ballot(ballot, candidates) for seat, ballot in ballots.items()}
     favourites = {seat: ballot[0] for seat, ballot in votes.items() if ballot}
     if not favourites:
@@ -51,10 +47,10 @@ def rule_ranked_vote(ballots: RankedBallots, candidates: Sequence[str]) -> Rulin
 
 
 def pairwise_preferences(ballots: RankedBallots, candidates: Sequence[str]) -> dict[tuple[str, str], int]:
-    """For each pair, how many ballots put the first above the second."""
+    """The number of ballots that rank the first of each pair of candidates above the second."""
     counts = {(one, other): 0 for one in candidates for other in candidates if one != other}
-    for given in ballots.values():
-        ballot = _clean_ballot(given, candidates)
+    for raw_ballot in ballots.values():
+        ballot = _clean_ballot(raw_ballot, candidates)
         unlisted = [name for name in candidates if name not in ballot]
         for place, name in enumerate(ballot):
             for beaten in (*ballot[place + 1 :], *unlisted):
@@ -63,7 +59,7 @@ def pairwise_preferences(ballots: RankedBallots, candidates: Sequence[str]) -> d
 
 
 def condorcet_winner(ballots: RankedBallots, candidates: Sequence[str]) -> str:
-    """The candidate that more ballots prefer to each other one than the reverse, or none."""
+    """The candidate that wins against every other one in a pairwise comparison; empty if there is none."""
     if not any(_clean_ballot(ballot, candidates) for ballot in ballots.values()):
         return ""
     counts = pairwise_preferences(ballots, candidates)
@@ -78,56 +74,59 @@ def condorcet_winner(ballots: RankedBallots, candidates: Sequence[str]) -> str:
 
 
 def instant_runoff_winners(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[str, ...]:
-    """Everybody who can win by elimination, over all ways to break the ties for the last place.
+    """The candidates that can win by elimination, over all ways to break ties for the last place.
 
-    One name means that no tie on the way mattered.
+    A single name means that no tie changed the result.
     """
-    votes = [_clean_ballot(given, candidates) for given in ballots.values()]
+    votes = [_clean_ballot(ballot, candidates) for ballot in ballots.values()]
 
     @cache
-    def winners(left: frozenset[str]) -> frozenset[str]:
-        tops = [next((name for name in ballot if name in left), "") for ballot in votes]
-        counts = {name: tops.count(name) for name in left}
-        if len(left) == 1 or not any(counts.values()):
-            return left
-        # Those without a vote go first in any order and hand nothing on, so they can go together.
-        idle = {name for name in left if not counts[name]}
-        if idle:
-            return winners(left - idle)
-        last = [name for name in left if counts[name] == min(counts.values())]
-        return frozenset(winner for name in last for winner in winners(left - {name}))
+    def winners(remaining: frozenset[str]) -> frozenset[str]:
+        tops = [next((name for name in ballot if name in remaining), "") for ballot in votes]
+        counts = {name: tops.count(name) for name in remaining}
+        if len(remaining) == 1 or not any(counts.values()):
+            return remaining
+        # Candidates without votes are eliminated together: they transfer no votes, so their order has no effect.
+        voteless = {name for name in remaining if not counts[name]}
+        if voteless:
+            return winners(remaining - voteless)
+        last = [name for name in remaining if counts[name] == min(counts.values())]
+        return frozenset(winner for name in last for winner in winners(remaining - {name}))
 
-    won = winners(frozenset(candidates))
-    return tuple(name for name in candidates if name in won)
+    possible_winners = winners(frozenset(candidates))
+    return tuple(name for name in candidates if name in possible_winners)
 
 
 def _clean_ballot(ballot: Iterable[str], candidates: Sequence[str]) -> tuple[str, ...]:
-    """A ballot with only candidates on it, each where it was named first."""
+    """A ballot without unknown names and repetitions."""
     return tuple(dict.fromkeys(name for name in ballot if name in candidates))
 
 
 class EliminationStep(msgspec.Struct, frozen=True):
-    """First places among those still standing, and who leaves; nobody does where the last place is shared."""
+    """One count of an elimination: the first places of the remaining candidates, and those eliminated (`out`).
+
+    No candidate is eliminated if several with votes share the last place.
+    """
 
     counts: dict[str, int]
     out: tuple[str, ...] = ()
 
 
 def elimination_steps(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[EliminationStep, ...]:
-    """Every count until one candidate is left, or until it matters who of several last ones goes."""
-    votes = [_clean_ballot(given, candidates) for given in ballots.values()]
-    left: list[str] = list(candidates)
+    """The counts of an elimination, until one candidate remains or several with votes share the last place."""
+    votes = [_clean_ballot(ballot, candidates) for ballot in ballots.values()]
+    remaining: list[str] = list(candidates)
     steps: list[EliminationStep] = []
-    while left:
-        tops = [next((name for name in ballot if name in left), "") for ballot in votes]
-        counts = {name: tops.count(name) for name in left}
+    while remaining:
+        tops = [next((name for name in ballot if name in remaining), "") for ballot in votes]
+        counts = {name: tops.count(name) for name in remaining}
         fewest = min(counts.values())
-        last = tuple(name for name in left if counts[name] == fewest)
-        out = last if len(left) > len(last) and (fewest == 0 or len(last) == 1) else ()
+        last = tuple(name for name in remaining if counts[name] == fewest)
+        out = last if len(remaining) > len(last) and (fewest == 0 or len(last) == 1) else ()
         steps.append(EliminationStep(counts, out))
         if not out:
             break
-        left = [name for name in left if name not in out]
+        remaining = [name for name in remaining if name not in out]
     return tuple(steps)
 
 
@@ -137,27 +136,31 @@ NO_CHANGE_PROPOSAL = Proposal("no-change", "No change needed")
 def ranked_vote_candidates(
     options: Sequence[str], pitched: Round | None, labels: Mapping[str, str]
 ) -> tuple[Proposal, ...]:
-    """Options in their order, or pitches under their authors' labels; the same words are one candidate."""
+    """The candidates of a vote: the options with letters as ids, or the pitches with labels as ids; and "no change".
+
+    Equal texts are one candidate. Pitches count only if there are no options.
+    """
     offered = [(chr(ord("A") + place), text, "") for place, text in enumerate(options)]
     if not options and pitched is not None:
         pitches = counted_positions(pitched)
-        order = sorted(pitches, key=lambda seat: _place(labels[seat]))
+        order = sorted(pitches, key=lambda seat: _label_sort_key(labels[seat]))
         offered = [(labels[seat], pitches[seat], seat) for seat in order]
-    found: dict[str, Proposal] = {}
+    by_words: dict[str, Proposal] = {}
     for id, text, author in (*offered, (NO_CHANGE_PROPOSAL.id, NO_CHANGE_PROPOSAL.text, "")):
-        known = found.get(normalize_position(text))
+        words = normalize_position(text)
+        known = by_words.get(words)
         authors = (*(known.authors if known else ()), *filter(None, (author,)))
-        found[normalize_position(text)] = Proposal(known.id if known else id, known.text if known else text, authors)
-    return tuple(found.values())
+        by_words[words] = Proposal(known.id if known else id, known.text if known else text, authors)
+    return tuple(by_words.values())
 
 
-def _place(label: str) -> tuple[int, str]:
-    """A to Z before AA."""
+def _label_sort_key(label: str) -> tuple[int, str]:
+    """Sort key of a seat label: A to Z come before AA."""
     return len(label), label
 
 
 class RankedPoll(msgspec.Struct, frozen=True):
-    """The candidates, the ballots on them, and the open rounds in which they were argued."""
+    """The candidates of a ranked vote (`offered`), the round of ballots, and the open rounds before it."""
 
     offered: tuple[Proposal, ...]
     ballot: Round
@@ -165,7 +168,7 @@ class RankedPoll(msgspec.Struct, frozen=True):
 
     @property
     def ballots(self) -> dict[str, tuple[str, ...]]:
-        """Each seat's ranking of the candidates, as far as it could be read and names any."""
+        """The ranking of each seat, if it could be read and lists a candidate."""
         offered = [candidate.id for candidate in self.offered]
         given = {
             move.seat: _clean_ballot(move.verdict.ranking, offered) for move in self.ballot.moves if move.verdict.counts
@@ -174,18 +177,21 @@ class RankedPoll(msgspec.Struct, frozen=True):
 
     @property
     def ruling(self) -> Ruling:
-        """Condorcet, then elimination."""
+        """The ruling on the ballots: by pairwise comparison, or else by elimination."""
         return rule_ranked_vote(self.ballots, [candidate.id for candidate in self.offered])
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Who shares the first place, where that is more than one."""
+        """The candidates that share the first place; empty without a tie."""
         tie = self.ruling.outcome is Outcome.TIE
         return instant_runoff_winners(self.ballots, [candidate.id for candidate in self.offered]) if tie else ()
 
 
 def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
-    """The decision, with the first choices of those who wanted something else kept word for word."""
+    """The decision of a ranked vote; `chosen` is the person's choice.
+
+    The dissent quotes every seat whose first choice is another candidate, word for word.
+    """
     ruling = poll.ruling
     winner = chosen or ruling.winner
     if chosen:
@@ -199,7 +205,7 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
         proposals=poll.offered,
         winner=winner,
         spokesman=_spokesman(poll, winner) if winner else None,
-        dissent=[dissent_from_move(_plea(poll, seat, first), texts[first]) for seat, first in others.items()],
+        dissent=[dissent_from_move(_argument_for(poll, seat, first), texts[first]) for seat, first in others.items()],
         chosen_by_person=bool(chosen),
     )
     pitched = {candidate.id: len(candidate.authors) for candidate in poll.offered if candidate.authors}
@@ -208,18 +214,22 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
 
 
 def _spokesman(poll: RankedPoll, winner: str) -> Move | None:
-    """Who ranked the winner highest speaks for it; among equals who pitched it."""
+    """The move quoted for the winner: by the seat that ranked it highest; of equals, by the one that pitched it."""
     ranking = [seat for seat, ballot in poll.ballots.items() if winner in ballot]
     authors = next(candidate.authors for candidate in poll.offered if candidate.id == winner)
     voters = sorted(ranking, key=lambda seat: (poll.ballots[seat].index(winner), seat not in authors))
-    return _plea(poll, voters[0], winner) if voters else None
+    return _argument_for(poll, voters[0], winner) if voters else None
 
 
-def _plea(poll: RankedPoll, seat: str, candidate: str) -> Move:
-    """What a seat said for a candidate: the pitch, where it is its own, else with its ballot, else when last heard."""
+def _argument_for(poll: RankedPoll, seat: str, candidate: str) -> Move:
+    """The move in which a seat argued for a candidate.
+
+    It is the seat's pitch of that candidate, or else its ballot. A ballot of bare JSON has no argument: then it is the
+    seat's last move before the vote.
+    """
     pitch = normalize_position(next(proposal.text for proposal in poll.offered if proposal.id == candidate))
-    heard = (move for round in poll.open_rounds if (move := round.move_of(seat)))
-    own = next((move for move in heard if normalize_position(move.verdict.position) == pitch), None)
-    voted = last_counted_moves((poll.ballot,))[seat]
-    bare = voted.text.lstrip().startswith(("{", "```"))
-    return own or (last_counted_moves(poll.open_rounds).get(seat, voted) if bare else voted)
+    earlier_moves = (move for round in poll.open_rounds if (move := round.move_of(seat)))
+    own_pitch = next((move for move in earlier_moves if normalize_position(move.verdict.position) == pitch), None)
+    ballot = last_counted_moves((poll.ballot,))[seat]
+    is_bare_json = ballot.text.lstrip().startswith(("{", "```"))
+    return own_pitch or (last_counted_moves(poll.open_rounds).get(seat, ballot) if is_bare_json else ballot)

@@ -1,1 +1,1 @@
-"""The vocabulary: values, events, the fold of a session, effects, changesets, ports and faults.."""
+"""The vocabulary: values, events, effects, ports, the fold of a session, queries on stages, changes and handover."""

@@ -209,7 +209,7 @@ RankingReason: TypeAlias = (
     | PersonTookUnverified
     | PersonChoseBehaviour
 )
-"""What the order of the candidates is based on."""
+"""Reasons for the order of the candidates."""
 
 
 # --- checks that say nothing ---------------------------------------------------------------------
@@ -371,7 +371,7 @@ TrialReason: TypeAlias = (
     | NothingVerified
     | SingleAuthor
 )
-"""What running the candidates led to."""
+"""Reasons about the outcome of a trial: the candidate taken, and those that failed or lack evidence."""
 
 
 # --- judges and merging --------------------------------------------------------------------------
@@ -415,7 +415,7 @@ class CandidatesMerged(ReasonBase, frozen=True, tag="candidates_merged"):
 
 
 MergeReason: TypeAlias = NobodyJudged | JudgesCompared | AdditionsFailed | CandidatesMerged
-"""How judges chose between equal candidates, and what was merged."""
+"""Reasons about judges that chose between equal candidates, and about merged parts."""
 
 
 # --- candidates of a stage -----------------------------------------------------------------------
@@ -473,7 +473,7 @@ class RunsFailed(ReasonBase, frozen=True, tag="runs_failed"):
 
 
 class RunRemark(ReasonBase, frozen=True, tag="run_remark"):
-    """What the workshop said about a run of the program."""
+    """A remark of the workshop on a run of the program."""
 
     text: str
 
@@ -497,7 +497,7 @@ FilesStageReason: TypeAlias = (
     | RunStopped
     | LastFixNotRun
 )
-"""What became of the candidates and runs of a stage."""
+"""Reasons about the candidates and program runs of a stage."""
 
 CandidateReason: TypeAlias = RankingReason | UnrunReason | TrialReason | MergeReason | FilesStageReason
 """Every reason that concerns candidates for a change."""

@@ -158,7 +158,7 @@ class RootCauseUnclear(ReasonBase, frozen=True, tag="root_cause_unclear"):
 
 
 class RootCausesTied(ReasonBase, frozen=True, tag="root_causes_tied"):
-    """As many seats are sure of one root cause as of another."""
+    """Several root causes have the same number of confident seats."""
 
     causes: tuple[str, ...]
 
@@ -204,7 +204,7 @@ class JudgeUnreadable(ReasonBase, frozen=True, tag="judge_unreadable"):
 
 
 class JudgeRuled(ReasonBase, frozen=True, tag="judge_ruled"):
-    """What the judge ruled."""
+    """The ruling of the judge."""
 
     judge: str
     ruling: Literal["consensus", "more_discussion", "neither"]
@@ -639,7 +639,7 @@ class NoChecksRun(ReasonBase, frozen=True, tag="no_checks_run"):
 
 
 class WriteRemark(ReasonBase, frozen=True, tag="write_remark"):
-    """What the workshop said remains to be done after a change was written."""
+    """A remark of the workshop after a change was written, such as a step that the person has to do."""
 
     text: str
 
@@ -726,7 +726,7 @@ OpinionReason: TypeAlias = (
 ScoreReason: TypeAlias = (
     ScoresMissing | AllScoresLow | ScoresTooLow | BlockingIssuesOpen | ScoresHighEnough | ScoresGiven | SpeaksForTable
 )
-"""How a table that scores itself ended."""
+"""How a meeting that is decided by scores ended."""
 
 DiagnosisReason: TypeAlias = RootCauseUnclear | RootCausesTied | RootCauseFound | NobodyDiagnosed
 """How a search for a root cause ended."""
@@ -748,10 +748,10 @@ VoteReason: TypeAlias = (
 RecountReason: TypeAlias = (
     NoCondorcetWinner | LastRemaining | VotesTied | NoBallots | NoPositions | MostVotes | NoVoteMajority
 )
-"""How votes that are counted by another rule came out."""
+"""The results of votes that are counted again by another rule."""
 
 PersonReason: TypeAlias = PersonChose | PersonRejected | PersonCancelled | DecreeUpheld | DecreeAllowed
-"""What a person said."""
+"""Choices of a person, at a gate or by a command."""
 
 StageReason: TypeAlias = StagesStopped | StagesHeld | JudgeReadOwnWords | LastRunFailed | StageFailed | StageNotice
 """How the stages of a project ended."""
@@ -772,7 +772,7 @@ NoticeReason: TypeAlias = (
     | FixesNotRun
     | FindingsUnfixed
 )
-"""What one stage notices besides its result."""
+"""Notices of one stage in addition to its result."""
 
 HandoverReason: TypeAlias = (
     ProjectNotWritten | ProjectHandedOver | HandoverFailed | DraftTakenUnchanged | StoppedAfterPlan
@@ -794,7 +794,7 @@ RehearsalReason: TypeAlias = (
     | ChoiceRepeated
     | DraftRepaired
 )
-"""What prevents a change from being written, and why the person is asked about it again."""
+"""Reasons why a change cannot be written yet, or why the person is asked about it again."""
 
 WriteReason: TypeAlias = (
     ChangeNotWritten
@@ -808,7 +808,7 @@ WriteReason: TypeAlias = (
     | HunksEdited
     | FilesSkipped
 )
-"""Whether a change was written to the workspace, and what is to be known about it."""
+"""Whether a change was written to the workspace, with remarks about it."""
 
 CourseReason: TypeAlias = (
     LimitMet
@@ -820,7 +820,7 @@ CourseReason: TypeAlias = (
     | ExecutorMissing
     | PlanMissing
 )
-"""Bounds, absences and what else the course of a meeting showed."""
+"""Reached limits, missing answers and other events in the course of a meeting."""
 
 Reason: TypeAlias = (
     Said
@@ -839,10 +839,10 @@ Reason: TypeAlias = (
     | CandidateReason
     | CourseReason
 )
-"""Every reason there is. Records from before this union hold text, which is read as `Said`."""
+"""Every kind of reason. Older records hold text instead, which is read as `Said`."""
 
 Reasons: TypeAlias = tuple[Reason, ...]
-"""Reasons in the order in which they are told."""
+"""Reasons in the order in which they are shown."""
 
 
 def distinct_reasons(reasons: Iterable[Reason], without: Iterable[Reason] = ()) -> Reasons:

@@ -84,7 +84,7 @@ def _call_outcome(text: str) -> dict[str, str]:
 
 
 def _checks(result: dict[str, Any]) -> None:
-    """What a check was could only be seen from its name, and what it found from the first line of its output."""
+    """Add the kind and the finding to the checks of old records, from their name and the first line of their output."""
     candidates = [*result.get("candidates", ()), *filter(None, [result.get("candidate")])]
     for holder in (result, *candidates):
         for field in ("checks", "before", "outcomes", "steps"):

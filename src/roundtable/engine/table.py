@@ -71,7 +71,7 @@ class RecordedTable:
 
     @property
     def charter(self) -> Charter:
-        """What was agreed when the session was opened."""
+        """The question, seats and settings with which the session was opened."""
         return self._session.charter
 
     @property

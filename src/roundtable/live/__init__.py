@@ -1,1 +1,1 @@
-"""What a live room shows, without drawing: the board of seats, gates and their choices, hunk-by-hunk approval."""
+"""The content of a live room as data: event lines, the board of seats, gates with their choices, approval by hunks."""

@@ -242,7 +242,7 @@ def _describe_move_figures(move: MoveMade) -> str:
 
 
 def live_fault_line(fault: Fault) -> str:
-    """What failed and what to do about it, in one line."""
+    """A fault in one line: its kind, its message and its help."""
     kind = "timed out" if fault.kind is FaultKind.TIMEOUT else fault.kind.replace("_", " ")
     return sanitize_line(f"{kind}: {add_full_stop(fault.message)} {fault.help}")
 
@@ -382,7 +382,7 @@ def _person_lines(event: Event) -> list[LiveLine]:
 
 
 def _describe_amendment(event: SessionAmended) -> str:
-    """What an amendment of the session changes."""
+    """The changes of an amendment in one line, such as `seat gpt off, new limits`."""
     changes = [f"renamed to {event.name}"] if event.name is not None else []
     changes += [f"seat {seat} on" for seat in event.seats_on] + [f"seat {seat} off" for seat in event.seats_off]
     changes += [f"file {item.name} added" for item in event.context_added]

@@ -1,4 +1,7 @@
-"""The meetings: one module each, an async function over a Table. A new meeting is one module and one line here."""
+"""Meetings, an async function over a Table each, and shared parts: rounds, unsigned candidates, judge rounds.
+
+A new meeting is one module and one line here.
+"""
 
 from __future__ import annotations
 

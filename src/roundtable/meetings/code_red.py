@@ -35,7 +35,7 @@ CHOICES = {
 
 
 class CodeRedSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.code-red]` may set; `confidence` is out of ten."""
+    """Settings of `[meetings.code-red]`; `confidence` is out of ten."""
 
     rounds: int = 3
     doctors: Annotated[int, msgspec.Meta(ge=1)] = 2

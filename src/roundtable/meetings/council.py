@@ -32,7 +32,7 @@ READING = PlannedRound("reconsider", "reconsider", Turns(visibility="previous_ro
 
 
 class CouncilSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.council]` may set."""
+    """Settings of `[meetings.council]`."""
 
     rounds: int = 2
 

@@ -39,7 +39,7 @@ PLAN = PlannedRound("plan", "free", ALOUD)
 
 
 class DebateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.debate]` may set; without an `executor`, the author of the winning proposal writes the plan."""
+    """Settings of `[meetings.debate]`; without an `executor`, the author of the winning proposal writes the plan."""
 
     rounds: int = 3
     support: Literal["majority", "all"] = "majority"

@@ -50,8 +50,7 @@ CHOICES = {
 
 
 class KnightsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.knights]` may set; `pending_blocks` says whether every open issue blocks, or only those marked
-    so."""
+    """Settings of `[meetings.knights]`; `pending_blocks` says whether any open issue blocks or only marked ones."""
 
     rounds: int = 5
     threshold: float = 9

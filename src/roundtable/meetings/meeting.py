@@ -1,4 +1,4 @@
-"""What a meeting declares about itself."""
+"""The declaration of a meeting: its settings, rounds, gates and function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RetryCount = Annotated[int, msgspec.Meta(ge=0, le=3)]
 
 
 ShownContent = Literal["files", "part", "found", "answers", "printed"]
-"""What a prompt shows in addition to its template.
+"""The content that a prompt shows in addition to its template.
 
 These are the files of the project as far as they fit, one part of them, the findings of all parts, all answers of the
 previous round, or the output of programs.

@@ -40,7 +40,7 @@ RecipeCodec = Literal["free", "position", "score-json", "agree-object-add", "dia
 
 
 class RoundTurns(Turns, frozen=True, forbid_unknown_fields=True):
-    """Who speaks when and who sees which answers."""
+    """The order in which seats speak, and the answers that each seat sees."""
 
 
 class RecipeRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -35,7 +35,7 @@ FOLLOW_UP_REASONS = {
 
 
 class SecondOpinionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.second-opinion]` may set."""
+    """Settings of `[meetings.second-opinion]`."""
 
     follow_up: bool = False
 

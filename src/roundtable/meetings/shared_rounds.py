@@ -14,7 +14,7 @@ from roundtable.meetings.meeting import PlannedRound
 from roundtable.report.reasons import reasons_text
 
 APPLY_HINT = "with `roundtable apply`"
-"""What a gate says about carrying out a decision."""
+"""The words of a gate about the command that carries out a decision."""
 
 RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 

@@ -25,7 +25,7 @@ BALLOT = PlannedRound("ballot", "ranked-ballot", Turns(visibility="previous_roun
 
 
 class VoteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `[meetings.vote]` may set."""
+    """Settings of `[meetings.vote]`."""
 
     rounds: int = 1
 

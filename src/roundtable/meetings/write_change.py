@@ -160,7 +160,7 @@ async def ask_approval_and_write_change(
 async def _find_weakness(
     table: Table, progress: WriteProgress, draft: Digest, part: ChangeRehearsed, choice: str, step: str
 ) -> SelectionWeaker | None:
-    """What fails because of the person's choice of hunks, unless they already insisted on that choice."""
+    """The checks that fail because of the person's choice of hunks; None if the person confirmed that choice."""
     if not choice or choice == progress.confirmed_choice or all(check.passed for check in part.checks):
         return None
     whole = await do_step_or_end_meeting(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)

@@ -118,7 +118,7 @@ def describe_hunk_place(hunk: Hunk) -> str:
 
 
 def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:
-    """What was written and how to undo it."""
+    """Lines about a written change: its files, its commit, and how to undo it."""
     where = f" on the branch {applied.branch}" if applied.branch else ""
     commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
     yield f"Written{commit}: {', '.join(applied.files)}."

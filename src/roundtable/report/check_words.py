@@ -45,7 +45,7 @@ def failed_check_sentence(check: FailedCheck) -> str:
 
 
 def check_finding_sentence(finding: CheckFinding) -> str:
-    """What a built-in check found, as a sentence."""
+    """The finding of a built-in check as a sentence."""
     match finding:
         case Said():
             return end_sentence(join_text_lines(finding.text))

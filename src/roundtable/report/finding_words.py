@@ -29,7 +29,7 @@ _HEADS = {
 
 
 def finding_evidence_sentence(evidence: FindingEvidence) -> str:
-    """What running the programs of a finding showed."""
+    """The result of running the programs of a finding, as a sentence."""
     program = f"program of {join_names(evidence.seats)}"
     match evidence.result:
         case ProofResult.SHOWN:
@@ -79,7 +79,7 @@ def _review_position(found: Sequence[WeighedFinding]) -> str:
 
 
 def _no_findings_sentence(decision: Decision) -> str:
-    """That nothing was found, with the seats that did not answer."""
+    """A sentence that no seat found a fault, with the seats that did not answer."""
     if not decision.missing:
         return "No seat found a fault."
     absent = join_names(tuple(absence.seat for absence in decision.missing))

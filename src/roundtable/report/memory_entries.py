@@ -1,4 +1,4 @@
-"""What a session leaves in the memory of a workspace: decisions, decrees, errors and predictions."""
+"""The entries that a session adds to the ledger of a workspace: decisions, decrees, errors and predictions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _entry(session: Session, letter: str, kind: EntryKind, text: str, *, number:
 
 
 def _decided_texts(session: Session, decision: Decision) -> Sequence[str]:
-    """What a session decided: one position, or the result of each stage."""
+    """The decided texts of a session: one position, or the result of each stage."""
     if not decision.is_decided:
         return (_undecided_text(decision),)
     return _agreed_stage_texts(session) or (_decision_text(decision),)

@@ -20,7 +20,7 @@ _EXCERPT_LENGTH = 2000
 """Largest number of characters of an unfinished answer that a document shows."""
 PROPOSAL_COLUMNS = ("Proposal", "First from")
 _READ_ITEMS = {"changes": "file", "changes-in-parts": "file", "findings": "finding", "proofs": "proof"}
-"""What is read from the replies of a codec, if not an answer."""
+"""The noun for one item of a reply, by codec, if the reply is not one answer."""
 _ISSUE_WORDS = {
     SCORE_CODEC.name: ("blocked by", "open"),
     OPINION_CODEC.name: ("risk to settle first", "risk"),
@@ -79,7 +79,7 @@ def describe_next_step(decision: Decision) -> str:
 
 
 def describe_fault(fault: Fault) -> str:
-    """What failed and what a person can do about it."""
+    """A fault as text: its kind, its message and its help."""
     return f"{fault.kind.replace('_', ' ')}: {fault.message} {fault.help}".rstrip()
 
 
@@ -255,7 +255,7 @@ def rounds_and_notes_in_order(session: Session) -> Iterator[NoteSaid | RoundReco
 
 
 def describe_session_changes(session: Session) -> list[str]:
-    """What people changed during the session and the limits that were reached, one line each."""
+    """The changes that people made during the session, and the limits that it reached, one line each."""
     lines = [f"File added: {item.name} ({item.size:,} bytes)" for _, item in session.context_added]
     lines += [f"File removed: {name}" for _, name in session.context_removed]
     lines += [f"Seat switched off: {name}" for name in sorted(session.seats_off)]

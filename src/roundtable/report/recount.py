@@ -134,7 +134,7 @@ def rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
 
 
 def describe_seat_absence(recount: Recount, without: SeatAbsence) -> str:
-    """What the absence of a seat would have changed, in a few words."""
+    """The effect of leaving out a seat on the decision, in a few words."""
     if without.changed is None:
         return f"unknown: {without.why}"
     if not without.changed:

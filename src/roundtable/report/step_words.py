@@ -90,7 +90,7 @@ def describe_step_result(result: EffectResult) -> str:
 
 
 def describe_running_step(effect: Effect) -> str:
-    """What a running step does."""
+    """A sentence about a running step, in the present tense."""
     match effect:
         case TryCandidates():
             return f"Running the candidates of {_join_names(effect.seats)} in the sandbox."

@@ -1,4 +1,4 @@
-"""What an HTTP status means, and how text of providers is quoted; shared by HTTP voices and agents."""
+"""Faults for HTTP statuses, and quotes of provider texts; shared by HTTP voices and agents."""
 
 from __future__ import annotations
 

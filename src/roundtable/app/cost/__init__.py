@@ -1,1 +1,1 @@
-"""What a meeting may cost, estimated before anything is spent."""
+"""Estimates the cost of a meeting before anything is spent."""

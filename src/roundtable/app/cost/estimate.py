@@ -40,8 +40,8 @@ FILE_NAMES_BYTES = 20_000
 class ProjectSize(NamedTuple):
     """The size of a meeting's project in bytes.
 
-    `room` returns the space for files beside an answer of so many tokens, `sizes` are the bytes of each file, `around`
-    the bytes around the files in a prompt.
+    `room` returns the space for files if the answer may have so many tokens. `sizes` are the bytes of each file, and
+    `around` are the bytes around the files in a prompt.
     """
 
     room: Callable[[int], ContextRoom]
@@ -151,13 +151,13 @@ class PromptForecast:
         )
 
     def _count_parts(self, round: PlannedRound) -> int:
-        """How many the project is cut into. At worst they are all but half empty: no two would fit into one."""
+        """The number of parts that the project is split into. In the worst case, each is just over half full."""
         tokens = (self._project_bytes - self._written) // BYTES_PER_TOKEN + self._written // self._pace.per_token
         limit = self._part_limit(tokens, round)
         return max(1, -(-2 * tokens // limit) - 1 if self._pace.at_worst else -(-tokens // limit))
 
     def _part_limit(self, tokens: int, round: PlannedRound) -> int:
-        """Tokens of files in one part, by the windows of who reads them."""
+        """Tokens of files in one part, by the context windows of the seats that read it."""
         room = self._project.room(round.tokens)
         used = len(self._charter.question.encode()) + self._agreed + self._surroundings
         tokens_left = (

@@ -116,7 +116,7 @@ class _QuotedVoice(NamedTuple):
 
     @property
     def thought(self) -> int:
-        """Thinking tokens beside the answer; measurements already include them."""
+        """Thinking tokens in addition to the answer; measured answers already include them."""
         return 0 if self.measure else self.tariff.thinking // THINKING_DIVISOR
 
 

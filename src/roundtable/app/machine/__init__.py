@@ -1,1 +1,1 @@
-"""Set-up and diagnosis of this machine: what is installed, what works, skills for agent programs."""
+"""Set-up and diagnosis of this machine: installed programs and models, what works, and skills for agent programs."""

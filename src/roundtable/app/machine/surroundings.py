@@ -1,4 +1,4 @@
-"""What else is on this machine: agent command lines, sandboxes, model servers, and where keys are stored."""
+"""Other programs on this machine: agent command lines, sandboxes, model servers, and where keys are stored."""
 
 from __future__ import annotations
 

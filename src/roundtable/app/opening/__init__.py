@@ -1,1 +1,1 @@
-"""Opens meetings: builds the charter from an agenda, with its stages, prompts and context."""
+"""Opens meetings: builds the charter from an agenda, with stages, prompts, and context files by relevance and room."""

@@ -10,7 +10,7 @@ from roundtable.core.values import Limits, Seat
 
 
 class Agenda(msgspec.Struct, frozen=True):
-    """What a person wants of a new meeting; everything they leave out comes from the config.
+    """The request for a new meeting; fields that are left out come from the config.
 
     `files` are `path` or `path:10-50`, relevant files are selected from `folders`, and `texts` are given by a door,
     such as a diff. `extra_context` is shown as well. A `fresh` meeting neither recalls earlier meetings nor checks

@@ -49,7 +49,7 @@ def rank_context_files(words: Sequence[str], candidates: Iterable[RankedFile]) -
 
 
 def score_context_file(words: Sequence[str], candidate: RankedFile) -> float:
-    """How relevant a file is to these words."""
+    """The relevance of a file to these words; higher is more relevant."""
     path = candidate.path.lower()
     score = 4.0 * sum(word in path for word in words) - 0.3 * path.count("/")
     if candidate.text:
@@ -72,7 +72,7 @@ class DiffExcerpt(NamedTuple):
 
 
 def fit_diff_into_context(words: Sequence[str], sections: Sequence[DiffSection], room: int) -> DiffExcerpt:
-    """As many sections as fit into `room` bytes, most relevant first, generated files last, shown in diff order."""
+    """The most relevant sections of a diff that fit into `room` bytes, in diff order; generated files count least."""
     order = rank_context_files(words, (RankedFile(section.path, text=section.text) for section in sections))
     place = {candidate.path: index for index, candidate in enumerate(order)}
     kept: dict[int, str] = {}

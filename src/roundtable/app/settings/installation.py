@@ -21,7 +21,7 @@ class _Editable(msgspec.Struct):
 
 
 class _PackageOrigin(msgspec.Struct):
-    """What pip records about a package that was not installed from an index."""
+    """The record of pip for a package that was not installed from an index (`direct_url.json`)."""
 
     url: str = ""
     dir_info: _Editable = msgspec.field(default_factory=_Editable)

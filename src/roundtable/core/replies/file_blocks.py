@@ -21,7 +21,7 @@ _KEYED = re.compile(r"(?<![\w-])(path|file|filename|title|name|for)\s*[=:]\s*(\"
 _PATH_KEYS = ("path", "file", "filename")
 """Keys that can only name the file."""
 _NAME_COMPANION = re.compile(r"\W+|file(?:name)?:?|path:?|title:?|[\w-]+=\S*", re.I)
-"""Words that may stand next to a file name without being part of it."""
+"""Words that may appear next to a file name without being part of it."""
 _JOINED = re.compile(r"([\w+#-]+):(?=[^:/\\])")
 _LINE_DECORATION = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)*|[ \t]+$")
 _LABEL = re.compile(

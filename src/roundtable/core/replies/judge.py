@@ -168,7 +168,7 @@ JUDGE_REVIEW_CODEC = _build_judge_codec(
 
 
 def replace_labels_in_judge_directive(directive: str, names: Mapping[str, str]) -> str:
-    """Replace the blind labels in a judge's directive, such as `candidate-B` or `B's`, by the seats they stand for."""
+    """Replace the blind labels in a judge's directive, such as `candidate-B` or `B's`, by the names of the seats."""
     for name, seat in names.items():
         letter = re.escape(name.rpartition("-")[2])
         pattern = rf"\b[Cc]andidate[- ]?{letter}\b|\b{letter}(?=['’]s\b)|(?<=\bfrom ){letter}\b"
@@ -177,7 +177,7 @@ def replace_labels_in_judge_directive(directive: str, names: Mapping[str, str]) 
 
 
 def replace_labels_in_judge_directives(ruling: Directives, names: Mapping[str, str]) -> Directives:
-    """Replace the blind labels in a judge's ruling by the seats they stand for."""
+    """Replace the blind labels in a judge's ruling by the names of the seats."""
     incorporate, must_fix = (
         tuple(replace_labels_in_judge_directive(directive, names) for directive in directives)
         for directives in (ruling.incorporate, ruling.must_fix)

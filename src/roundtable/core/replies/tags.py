@@ -45,7 +45,7 @@ def mask_reply_quotations(text: str) -> str:
 
 
 def find_tagged_sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[TaggedSection]:
-    """The tagged parts of a reply; with `bare`, a tag may stand alone on its line."""
+    """The tagged parts of a reply; with `bare`, a tag without a colon counts if it is alone on its line."""
     names = "|".join(re.escape(tag).replace("_", "[_ ]") for tag in tags)
     colon = rf"{_SPACE}{_BOLD}{_SPACE}[:：]{_SPACE}{_BOLD}"
     alone = rf"|{_BOLD}[.!]?{_BOLD}{_SPACE}$" if bare else ""

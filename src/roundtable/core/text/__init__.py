@@ -1,1 +1,1 @@
-"""Text tools: redaction, sanitising, Markdown, diffs, file names, wording."""
+"""Text tools: redaction, sanitising, Markdown, diffs, chunks, file names, wording."""

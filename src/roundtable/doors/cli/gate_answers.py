@@ -23,7 +23,7 @@ MAX_STAGE_LINES = 20
 
 
 def render_gate_context_for_terminal(session: Session, gate: Gate) -> list[LiveLine]:
-    """What an open gate asks about: the result of a stage, or the hunks of a plan and how to reject some."""
+    """The lines shown with a gate: the result of its stage, or the hunks of its plan and how to reject some."""
     if gate.is_after_stage:
         return _stage_result_lines(session)
     draft_and_plan = newest_change_plan(session) if is_approval_gate(gate) else None

@@ -36,7 +36,7 @@ MEETING_HEADING = "The meeting"
 
 
 class MeetingRequest(msgspec.Struct, frozen=True):
-    """What was typed for a meeting; fields that a command does not offer come from the config."""
+    """The arguments and options of a command that opens a meeting; fields it does not offer come from the config."""
 
     question: str
     called: str = "question"

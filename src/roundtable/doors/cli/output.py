@@ -1,4 +1,4 @@
-"""What every command shares: opening the desk, exit codes, error messages and notes."""
+"""Functions that all commands share: opening the desk, exit codes, error messages and notes."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ROUTE_EXPLANATIONS = {
     "single": "This phrase addresses one model, so the table is not called.",
     "none": "This phrase does not call the table.",
 }
-"""What a phrase calls, as a sentence."""
+"""A sentence for each target that a phrase can call."""
 
 
 def _target_options(command: F) -> F:

@@ -45,7 +45,7 @@ _RANKED_FIRST = "Running them put it before the others."
 
 
 class FilesStageWork(msgspec.Struct, frozen=True):
-    """What was written, the results of running it, and the judge's verdict."""
+    """The rounds of a files stage, the trial of its candidates, and the judge's verdict."""
 
     rounds: tuple[Round, ...]
     result: CandidatesTried

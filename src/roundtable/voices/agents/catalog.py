@@ -32,7 +32,7 @@ class OutputRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     note: str = ""
     """A remark on the agent's own state, such as a warning or a retry. It explains a silence."""
     denied: str = ""
-    """What the agent was not allowed to do."""
+    """The action that the agent was not allowed to do."""
     fails: str = ""
     """Why the turn failed."""
     status: str = ""
@@ -103,7 +103,7 @@ class AcpSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class EditSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What changes when the agent may edit the files of the folder it runs in, and no others."""
+    """Changes of the set-up for an agent that may edit the files of its working folder, and no others."""
 
     hands: tuple[str, ...] = ()
     set: dict[str, str] = {}
@@ -127,9 +127,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     prices: str = ""
     """The price list of its models, if the agent does not report their cost."""
     checked: str = ""
-    """The version with which all this was tested."""
+    """The version of the agent with which this entry was tested."""
     unverified: str = ""
-    """What has not been tested yet."""
+    """The parts of this entry that have not been tested yet."""
     install: str = ""
     """How to install the program."""
     help: str = ""

@@ -1,1 +1,1 @@
-"""Turns a changeset into a checked draft, rehearses it, writes it to the workspace through a journal, and undoes it."""
+"""Turns a changeset into a checked draft, finds tests it loses or changes, and rehearses, writes or undoes it."""

@@ -1,1 +1,1 @@
-"""Trials of candidates: collect checks, run every candidate, compare them, and judge what that showed."""
+"""Trials of candidates: find checks and interpreters, run candidates, compare them by probes, and judge the results."""

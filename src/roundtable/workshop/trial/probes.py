@@ -37,7 +37,7 @@ class ProbeRequest(msgspec.Struct, frozen=True):
 
 
 class ProbeObservations(msgspec.Struct, frozen=True):
-    """What each probe showed for each candidate, in order, or why nothing could be observed."""
+    """The result of each probe for each candidate, in order, or the reason why no probe could run (`why`)."""
 
     rows: Sequence[Sequence[str]] = ()
     processor_seconds: float = 0.0

@@ -48,7 +48,7 @@ _EXAMPLES_AUTHOR = BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]
 _NONE = CallOutcome("value", "None")
 _ANY_ERROR = CallOutcome("error")
 _NOT_MUTATING = (CallOutcome("value", "(True, False)"), CallOutcome("value", "(False, False)"))
-"""What the probe for mutated arguments says of a call that does not mutate them: (whether it returns, mutates)."""
+"""Results of the mutation probe for a call that mutates no argument: (returns a value, mutates an argument)."""
 _RETURNS_AND_MUTATES = CallOutcome("value", "(True, True)")
 _UNINTENDED_ERRORS = (
     "AttributeError", "IndexError", "KeyError", "NameError", "RecursionError", "UnboundLocalError"

@@ -113,7 +113,7 @@ class Index(Protocol):
     """Lookups over all sessions. It is kept in step with the record, fact by fact, and no lookup reads every session.
 
     `workspace` means sessions that belong to this folder or were opened in it, `owner` those that this person opened;
-    None stands for all.
+    None means all.
     """
 
     async def sessions(

@@ -74,9 +74,9 @@ async def _hold_knights_meeting(table: Table) -> Decision:
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
         lead = rule.choose_knights_lead(accord, table.charter.seats, table.charter.question)
         decision = rule.decide_knights(accord, lead, "later")
-        heeded = await table.check_decrees(decision)
-        if accord.ruling.reached and heeded.outcome is not Outcome.REACHED:
-            return heeded
+        checked_decision = await table.check_decrees(decision)
+        if accord.ruling.reached and checked_decision.outcome is not Outcome.REACHED:
+            return checked_decision
         choice = await _ask_for_choice(table, accord, decision, sitting)
         if choice != "back":
             proposal = await ask_choose_gate(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""

@@ -148,43 +148,43 @@ def _recipe_rounds(recipe: Recipe) -> tuple[PlannedRound, ...]:
 
 async def _hold_recipe(name: str, recipe: Recipe, table: Table) -> Decision:
     """Hold a meeting by a recipe."""
-    hearing, step = RuleInput(table.charter, table.labels), ""
+    rule_input, step = RuleInput(table.charter, table.labels), ""
     for planned in recipe.rounds:
         for _ in range(planned.at_most):
-            round = f"{name}/{len(hearing.rounds) + 1}-{planned.purpose}"
-            if hearing.rounds:
+            round = f"{name}/{len(rule_input.rounds) + 1}-{planned.purpose}"
+            if rule_input.rounds:
                 if not await table.may_open(round):
-                    return await _conclude(table, recipe, hearing, "")
-                await fulfill_seat_requests_of_round(table, hearing.rounds[-1])
-            answers = await _ask_round(table, round, planned, hearing)
-            hearing = _add_round(recipe, planned, hearing, answers)
+                    return await _conclude(table, recipe, rule_input, "")
+                await fulfill_seat_requests_of_round(table, rule_input.rounds[-1])
+            answers = await _ask_round(table, round, planned, rule_input)
+            rule_input = _add_round(recipe, planned, rule_input, answers)
             if not answers.quorate:
                 return decide_without_quorum(answers)
-            if answers in hearing.deciding and recipe.rule.conclude(hearing).is_decided:
+            if answers in rule_input.deciding and recipe.rule.conclude(rule_input).is_decided:
                 break
         step = ""
         for gate in (gate for gate in recipe.gates if gate.after == planned.purpose):
-            if APPLY_OPTION in gate.options and hearing.deciding:
-                reached = recipe.rule.conclude(hearing)
-                heeded = await table.check_decrees(reached)
-                if heeded.outcome is not reached.outcome:
-                    return heeded
+            if APPLY_OPTION in gate.options and rule_input.deciding:
+                reached = recipe.rule.conclude(rule_input)
+                checked_decision = await table.check_decrees(reached)
+                if checked_decision.outcome is not reached.outcome:
+                    return checked_decision
             step = await table.gate(Gate(gate.id, gate.question, gate.options, gate.default))
             if step == "stop":
-                return await _conclude(table, recipe, hearing, step)
-    return await _conclude(table, recipe, hearing, step)
+                return await _conclude(table, recipe, rule_input, step)
+    return await _conclude(table, recipe, rule_input, step)
 
 
-async def _ask_round(table: Table, name: str, planned: RecipeRound, hearing: RuleInput) -> Round:
-    open_points = collect_debate_points(hearing.rounds)
+async def _ask_round(table: Table, name: str, planned: RecipeRound, rule_input: RuleInput) -> Round:
+    open_points = collect_debate_points(rule_input.rounds)
     options = table.charter.options
     values = {"options": "\n".join(f"- {option}" for option in options)}
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
-    lists = {"candidates": render_candidates_for_prompt(hearing.candidates)}
+    lists = {"candidates": render_candidates_for_prompt(rule_input.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
-        BALLOT: [candidate.id for candidate in hearing.candidates],
-        OBJECTIONS: list(counted_positions(hearing.pitched)) if hearing.pitched else [],
+        BALLOT: [candidate.id for candidate in rule_input.candidates],
+        OBJECTIONS: list(counted_positions(rule_input.pitched)) if rule_input.pitched else [],
     }
     return await table.ask(
         name,
@@ -194,24 +194,24 @@ async def _ask_round(table: Table, name: str, planned: RecipeRound, hearing: Rul
     )
 
 
-def _add_round(recipe: Recipe, planned: RecipeRound, hearing: RuleInput, answers: Round) -> RuleInput:
+def _add_round(recipe: Recipe, planned: RecipeRound, rule_input: RuleInput, answers: Round) -> RuleInput:
     decides = planned.codec == recipe.rule.codec
     return msgspec.structs.replace(
-        hearing,
-        rounds=(*hearing.rounds, answers),
-        pitched=answers if planned.codec == PITCH else hearing.pitched,
-        deciding=(*hearing.deciding, answers) if decides else hearing.deciding,
+        rule_input,
+        rounds=(*rule_input.rounds, answers),
+        pitched=answers if planned.codec == PITCH else rule_input.pitched,
+        deciding=(*rule_input.deciding, answers) if decides else rule_input.deciding,
     )
 
 
-async def _conclude(table: Table, recipe: Recipe, hearing: RuleInput, step: str) -> Decision:
+async def _conclude(table: Table, recipe: Recipe, rule_input: RuleInput, step: str) -> Decision:
     """The decision of the rule, or of the person where the rule decides nothing."""
-    if not hearing.deciding:
+    if not rule_input.deciding:
         how = (StoppedBeforeDeciding(),)
-        round_names = tuple(round.name for round in hearing.rounds)
-        return Decision(Outcome.INSUFFICIENT, how, electorate=hearing.rounds[-1].electorate, basis=round_names)
-    decision = msgspec.structs.replace(recipe.rule.conclude(hearing), next_step=step)
+        round_names = tuple(round.name for round in rule_input.rounds)
+        return Decision(Outcome.INSUFFICIENT, how, electorate=rule_input.rounds[-1].electorate, basis=round_names)
+    decision = msgspec.structs.replace(recipe.rule.conclude(rule_input), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:
         choice = await ask_choose_gate(table, decision.how, decision.proposals)
-        return decide_chosen_by_person(decision, choice, hearing) if choice else decision
+        return decide_chosen_by_person(decision, choice, rule_input) if choice else decision
     return decision

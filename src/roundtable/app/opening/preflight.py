@@ -1,4 +1,4 @@
-"""Checks before a meeting starts whether its change could be run and written, so that no seat is paid in vain.
+"""Checks before a meeting starts whether its change could be run and written, so that no seat is paid for nothing.
 
 Also names the files to which no change can be written.
 """

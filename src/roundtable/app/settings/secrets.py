@@ -192,7 +192,7 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
         return name
     if Redactor().finds(given) or looks_like_random_secret(given):
         raise UsageError("This looks like a key, not like the name of one.", EXPOSED_KEY_HELP)
-    if not _NAME.fullmatch(name):  # not repeated: it may be a key all the same
+    if not _NAME.fullmatch(name):  # The name is not quoted: it may be a key typed by mistake.
         raise UsageError("This is not a valid name of a key.", "Use letters, digits, dots and dashes.")
     return name
 

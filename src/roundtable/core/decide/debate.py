@@ -59,13 +59,13 @@ class Debate(msgspec.Struct, frozen=True):
         """The proposals as lines for the prompts of seats."""
         return tuple(f"{join_names(proposal.authors)}: {proposal.text}" for proposal in self.proposals)
 
-    def stands(self) -> dict[str, str]:
+    def supported(self) -> dict[str, str]:
         """Return the proposal that each seat of the latest round supports: its own, or the last one it agreed with."""
-        stands: dict[str, str] = {}
+        supported: dict[str, str] = {}
         for round in (self.seed, *self.rounds):
             for seat, verdict in self._verdicts(round).items():
-                stands[seat] = verdict.target or stands.get(seat, "")
-        return {seat: stands[seat] for seat in self._verdicts(self.latest) if stands[seat]}
+                supported[seat] = verdict.target or supported.get(seat, "")
+        return {seat: supported[seat] for seat in self._verdicts(self.latest) if supported[seat]}
 
     def named(self) -> dict[str, str]:
         """Return the proposal that each seat supports explicitly in the latest round."""
@@ -73,7 +73,7 @@ class Debate(msgspec.Struct, frozen=True):
 
     def tally(self) -> dict[str, int]:
         """Return the number of supporters of each proposal, the most first."""
-        return dict(Counter(self.stands().values()).most_common())
+        return dict(Counter(self.supported().values()).most_common())
 
     def tally_line(self) -> str:
         """Return the tally as text: `2 REST, 1 GraphQL, 1 tRPC`."""
@@ -122,14 +122,14 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
     if chosen:
         why = (PersonChose(chosen), *ruling.why)
         ruling = msgspec.structs.replace(ruling, outcome=Outcome.REACHED, winner=chosen, why=why)
-    stands, named = debate.stands(), debate.named()
+    supported, named = debate.supported(), debate.named()
     texts = {proposal.id: proposal.text for proposal in debate.proposals}
     authors = next((proposal.authors for proposal in debate.proposals if proposal.id == ruling.winner), ())
-    holders = [seat for seat in authors if stands.get(seat) == ruling.winner]
+    holders = [seat for seat in authors if supported.get(seat) == ruling.winner]
     agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
     supporters = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
     dissent = [
-        dissent_from_move(move, texts.get(stands.get(move.seat, ""), ""))
+        dissent_from_move(move, texts.get(supported.get(move.seat, ""), ""))
         for move in debate.latest.moves
         if move.seat in named and move.seat not in supporters
     ]

@@ -47,10 +47,10 @@ class ScoreThresholdRule(DecisionRuleBase, frozen=True, tag="score_threshold"):
     minimum: float = 9
     pending_blocks: Literal["marked", "any"] = "marked"
 
-    def conclude(self, hearing: RuleInput) -> Decision:
+    def conclude(self, rule_input: RuleInput) -> Decision:
         """Decide, in the words of the seat with the highest score."""
-        accord = knights.rule_knights_accord(hearing.deciding, self.minimum, self.pending_blocks)
-        lead = knights.choose_knights_lead(accord, hearing.charter.seats, hearing.charter.question)
+        accord = knights.rule_knights_accord(rule_input.deciding, self.minimum, self.pending_blocks)
+        lead = knights.choose_knights_lead(accord, rule_input.charter.seats, rule_input.charter.question)
         return knights.decide_knights(accord, lead, "")
 
 
@@ -61,10 +61,12 @@ class NoObjectionRule(DecisionRuleBase, frozen=True, tag="no_objection"):
     pitches: ClassVar[bool] = True
     support: Literal["majority", "all"] = "majority"
 
-    def conclude(self, hearing: RuleInput) -> Decision:
+    def conclude(self, rule_input: RuleInput) -> Decision:
         """Decide, in the words of the seat that pitched the winner."""
-        assert hearing.pitched is not None
-        debate = msgspec.structs.replace(debating.Debate.after_blind_round(hearing.pitched), rounds=hearing.deciding)
+        assert rule_input.pitched is not None
+        debate = msgspec.structs.replace(
+            debating.Debate.after_blind_round(rule_input.pitched), rounds=rule_input.deciding
+        )
         return debating.decide_debate(debate, self.support)
 
 
@@ -76,10 +78,10 @@ class KeyConvergenceRule(DecisionRuleBase, frozen=True, tag="key_convergence"):
     confidence: float = 8
     similarity: float = 0.7
 
-    def conclude(self, hearing: RuleInput) -> Decision:
+    def conclude(self, rule_input: RuleInput) -> Decision:
         """Decide, in the words of the most confident seat."""
         criteria = code_red.RootCauseCriteria(self.seats, self.confidence, self.similarity)
-        return code_red.decide_code_red(hearing.deciding, criteria)
+        return code_red.decide_code_red(rule_input.deciding, criteria)
 
 
 class RankedVoteRule(DecisionRuleBase, frozen=True, tag="ranked"):
@@ -87,20 +89,20 @@ class RankedVoteRule(DecisionRuleBase, frozen=True, tag="ranked"):
 
     codec: ClassVar[str] = "ranked-ballot"
 
-    def conclude(self, hearing: RuleInput) -> Decision:
+    def conclude(self, rule_input: RuleInput) -> Decision:
         """Decide, in the words of the seat that ranked the winner highest; of equals, the seat that pitched it."""
-        argued = tuple(round for round in hearing.rounds if round not in hearing.deciding)
-        return decide_vote(RankedPoll(hearing.candidates, hearing.deciding[-1], argued))
+        argued = tuple(round for round in rule_input.rounds if round not in rule_input.deciding)
+        return decide_vote(RankedPoll(rule_input.candidates, rule_input.deciding[-1], argued))
 
 
 DecisionRule = ScoreThresholdRule | NoObjectionRule | KeyConvergenceRule | RankedVoteRule
 DECISION_RULE_NAMES = tuple(str(rule.__struct_config__.tag) for rule in get_args(DecisionRule))
 
 
-def decide_chosen_by_person(decision: Decision, id: str, hearing: RuleInput) -> Decision:
+def decide_chosen_by_person(decision: Decision, id: str, rule_input: RuleInput) -> Decision:
     """The decision after the person chose a proposal, in the words of its author, if it has one."""
     chosen = next(proposal for proposal in decision.proposals if proposal.id == id)
-    words = last_counted_moves(hearing.rounds)
+    words = last_counted_moves(rule_input.rounds)
     spokesman = next((words[author] for author in chosen.authors if author in words), None)
     return msgspec.structs.replace(
         decision,

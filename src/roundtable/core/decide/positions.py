@@ -39,17 +39,17 @@ _NO_REASON = frozenset({"", "none", "n/a", "na", "no", "nothing", "no error", "n
 class CouncilStanding(msgspec.Struct, frozen=True):
     """The state of a council after a round.
 
-    `stands` is the proposal that each seat supports, `blind_stands` that after the blind round, and `words` the move in
-    which the seat explained it. `moving` is whether a seat changed its position in the last round. `conformity` are the
-    seats whose change did not count because they gave no reason.
+    `supported` is the proposal that each seat supports, `blind_supported` the one it supported after the blind round,
+    and `words` the move in which it explained its present choice. `moving` is whether a seat changed its position in
+    the last round. `conformity` are the seats whose change did not count because they gave no reason.
     """
 
     blind: Round
     last: Round
     labels: dict[str, str]
     proposals: tuple[Proposal, ...]
-    blind_stands: dict[str, str]
-    stands: dict[str, str]
+    blind_supported: dict[str, str]
+    supported: dict[str, str]
     words: dict[str, Move]
     ratings: PositionRatings = {}
     moving: bool = True
@@ -64,11 +64,11 @@ class CouncilStanding(msgspec.Struct, frozen=True):
     @property
     def agreed(self) -> str:
         """The proposal that all support, or that is the only leader and acceptable to every other seat."""
-        ranked = Counter(self.stands.values()).most_common(2)
+        ranked = Counter(self.supported.values()).most_common(2)
         if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
             return ""
         leader = ranked[0][0]
-        others = [seat for seat, stand in self.stands.items() if stand != leader]
+        others = [seat for seat, proposal_id in self.supported.items() if proposal_id != leader]
         is_acceptable = all(self.ratings.get(seat, {}).get(leader) in (SAME, ACCEPTABLE) for seat in others)
         return leader if is_acceptable else ""
 
@@ -77,10 +77,10 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         """The outcome and the winner. A majority of the counted seats decides; a shared lead is a tie."""
         if self.agreed:
             return Outcome.REACHED, self.agreed
-        ranked = Counter(self.stands.values()).most_common(2)
+        ranked = Counter(self.supported.values()).most_common(2)
         if not ranked:
             return Outcome.INSUFFICIENT, ""
-        if ranked[0][1] * 2 > len(self.stands):
+        if ranked[0][1] * 2 > len(self.supported):
             return Outcome.REACHED, ranked[0][0]
         shared = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
         return (Outcome.TIE if shared else Outcome.DEADLOCK), ""
@@ -98,10 +98,10 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         proposals = (
             _proposals_from_options(options, positions) if options else _group_positions(positions, labels, ratings)
         )
-        stands = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
-        words = {move.seat: move for move in blind.moves if move.seat in stands}
+        supported = {seat: proposal.id for proposal in proposals for seat in proposal.authors}
+        words = {move.seat: move for move in blind.moves if move.seat in supported}
         by_proposal = {seat: _ratings_by_proposal(given, proposals, labels) for seat, given in ratings.items()}
-        return cls(blind, blind, dict(labels), proposals, stands, stands, words, by_proposal, len(stands) > 1)
+        return cls(blind, blind, dict(labels), proposals, supported, supported, words, by_proposal, len(supported) > 1)
 
     def after_reading(self, again: Round) -> CouncilStanding:
         """Return the state after a round in which seats read the proposals.
@@ -112,33 +112,36 @@ class CouncilStanding(msgspec.Struct, frozen=True):
             valid = len(counted_positions(again))
             notice = RoundBelowQuorum(again.name, valid, len(again.electorate), self.last.name)
             return msgspec.structs.replace(self, moving=False, notices=(*self.notices, notice))
-        stands: dict[str, str] = {}
+        supported: dict[str, str] = {}
         proposals = list(self.proposals)
         words = {seat: move for seat, move in self.words.items() if again.move_of(seat) is not None}
         conformity: list[str] = []
         moved = False
         for move in again.moves:
-            seat, stand = move.seat, move.verdict.target
-            if not move.verdict.counts or not stand:
+            seat, proposal_id = move.seat, move.verdict.target
+            if not move.verdict.counts or not proposal_id:
                 words.pop(seat, None)
                 continue
-            before = self.stands.get(seat, self.blind_stands.get(seat))
+            before = self.supported.get(seat, self.blind_supported.get(seat))
             blind_move = self.blind.move_of(seat)
-            if before is not None and stand != before and blind_move and not has_named_reason(move):
+            if before is not None and proposal_id != before and blind_move and not has_named_reason(move):
                 conformity.append(seat)
-                stands[seat], words[seat] = self.blind_stands.get(seat, before), blind_move
+                supported[seat], words[seat] = self.blind_supported.get(seat, before), blind_move
                 continue
-            if stand == NEW_PROPOSAL:
-                stand = f"{self.labels[seat]}{len(proposals) + 1}"
-                proposals.append(Proposal(stand, move.verdict.position, (seat,)))
-            moved = moved or stand != before
-            explained = words.get(seat) if stand == before else None
-            stands[seat], words[seat] = stand, msgspec.structs.replace(move, text=explained.text) if explained else move
+            if proposal_id == NEW_PROPOSAL:
+                proposal_id = f"{self.labels[seat]}{len(proposals) + 1}"
+                proposals.append(Proposal(proposal_id, move.verdict.position, (seat,)))
+            moved = moved or proposal_id != before
+            explained = words.get(seat) if proposal_id == before else None
+            supported[seat], words[seat] = (
+                proposal_id,
+                msgspec.structs.replace(move, text=explained.text) if explained else move,
+            )
         return msgspec.structs.replace(
             self,
             last=again,
             proposals=tuple(proposals),
-            stands=stands,
+            supported=supported,
             words=words,
             ratings={},
             moving=moved,
@@ -221,13 +224,13 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
     texts = {proposal.id: proposal.text for proposal in standing.proposals}
     author, words = _spokesman(standing, electorate, winner)
     dissent = tuple(
-        Dissent(seat, texts[stand], standing.words[seat].text, standing.words[seat].verdict.prediction)
-        for seat, stand in standing.stands.items()
-        if stand != winner
+        Dissent(seat, texts[proposal_id], standing.words[seat].text, standing.words[seat].verdict.prediction)
+        for seat, proposal_id in standing.supported.items()
+        if proposal_id != winner
     ) + tuple(
-        Dissent(seat, texts[stand], move.text)
-        for seat, stand in standing.blind_stands.items()
-        if seat not in standing.stands and stand != winner and (move := standing.blind.move_of(seat))
+        Dissent(seat, texts[proposal_id], move.text)
+        for seat, proposal_id in standing.blind_supported.items()
+        if seat not in standing.supported and proposal_id != winner and (move := standing.blind.move_of(seat))
     )
     return Decision(
         outcome,
@@ -239,12 +242,12 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
         text=words.text if words else "",
         author=author,
         electorate=electorate,
-        counted=tuple(seat for seat in electorate if seat in standing.stands),
+        counted=tuple(seat for seat in electorate if seat in standing.supported),
         missing=_absences(standing, electorate),
         dissent=dissent,
         proposals=standing.proposals,
-        blind_vote=dict(Counter(standing.blind_stands.values()).most_common()),
-        tally=dict(Counter(standing.stands.values()).most_common()),
+        blind_vote=dict(Counter(standing.blind_supported.values()).most_common()),
+        tally=dict(Counter(standing.supported.values()).most_common()),
         conformity=standing.conformity,
         basis=(*dict.fromkeys((standing.blind.name, standing.last.name)), *describe_settled_claims((standing.last,))),
         notices=_notices(standing, outcome),
@@ -253,7 +256,7 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
 
 def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
     """Return the seat and move that the decision quotes: the most confident supporter of the winner, or its author."""
-    supporters = [seat for seat in electorate if winner and standing.stands.get(seat) == winner]
+    supporters = [seat for seat in electorate if winner and standing.supported.get(seat) == winner]
     if supporters:
         author = max(supporters, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
         return author, standing.words[author]
@@ -265,12 +268,12 @@ def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str
 def _outcome_reason(standing: CouncilStanding, outcome: Outcome, winner: str) -> Reason:
     after = "blind" if standing.last is standing.blind else "reading"
     if outcome is Outcome.REACHED:
-        votes = sum(1 for stand in standing.stands.values() if stand == winner)
-        if len(standing.stands) == 1:
+        votes = sum(1 for proposal_id in standing.supported.values() if proposal_id == winner)
+        if len(standing.supported) == 1:
             return SingleOpinion()
-        others_accept = bool(standing.agreed) and votes < len(standing.stands)
-        return SeatsAgree(votes, len(standing.stands), after, others_accept)
-    return NoMajority(len(standing.stands), after)
+        others_accept = bool(standing.agreed) and votes < len(standing.supported)
+        return SeatsAgree(votes, len(standing.supported), after, others_accept)
+    return NoMajority(len(standing.supported), after)
 
 
 def _absences(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Absence, ...]:
@@ -284,13 +287,13 @@ def _absences(standing: CouncilStanding, electorate: Sequence[str]) -> tuple[Abs
         if seat not in standing.last.electorate
         else known.get(seat, Absence(seat, UNREADABLE_ANSWER))
         for seat in electorate
-        if seat not in standing.stands
+        if seat not in standing.supported
     )
 
 
 def _notices(standing: CouncilStanding, outcome: Outcome) -> Reasons:
     notices = list(standing.notices)
-    if len(standing.stands) == 1 and outcome is Outcome.REACHED:
+    if len(standing.supported) == 1 and outcome is Outcome.REACHED:
         notices.append(NotAnAgreement())
     if standing.conformity:
         notices.append(ConformityDiscounted(standing.conformity))

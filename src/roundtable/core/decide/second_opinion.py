@@ -45,9 +45,9 @@ def find_divergence(standing: CouncilStanding) -> FollowUpReason:
 
     Only explicit ratings are compared, not words: a pair without a rating of same or acceptable is disputed.
     """
-    stands = standing.stands
-    if len(set(stands.values())) > 1:
-        others = [(seat, other) for seat, own in stands.items() for other in stands.values() if other != own]
+    supported = standing.supported
+    if len(set(supported.values())) > 1:
+        others = [(seat, other) for seat, own in supported.items() for other in supported.values() if other != own]
         disputed = any(standing.ratings.get(seat, {}).get(other, OPPOSED) == OPPOSED for seat, other in others)
         return "disagreement" if disputed else "recommendation_gap"
     blocking = any(issue.blocking for said in _verdicts(standing.blind).values() for issue in said.issues)
@@ -57,10 +57,10 @@ def find_divergence(standing: CouncilStanding) -> FollowUpReason:
 def decide_second_opinion(standing: CouncilStanding) -> Decision:
     """Return the decision: reached if all counted seats agree; otherwise every answer is quoted."""
     decision = positions.decide_council(standing)
-    count = len(standing.stands)
+    count = len(standing.supported)
     after = "first_round" if standing.last is standing.blind else "follow_up"
     decision = msgspec.structs.replace(decision, text=_render_opinion_synthesis(standing), author="")
-    if len(set(standing.stands.values())) == 1:
+    if len(set(standing.supported.values())) == 1:
         how = (OpinionsAgree(count, after),) if count > 1 else decision.how
         first = [
             seat for seat, said in _verdicts(standing.blind).items() if any(issue.blocking for issue in said.issues)
@@ -75,7 +75,8 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
         winner="",
         position="",
         dissent=tuple(
-            dissent_from_move(standing.words[seat], texts[standing.stands[seat]]) for seat in _counted_seats(standing)
+            dissent_from_move(standing.words[seat], texts[standing.supported[seat]])
+            for seat in _counted_seats(standing)
         ),
     )
 
@@ -83,7 +84,7 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
 def _render_opinion_synthesis(standing: CouncilStanding) -> str:
     """Return the text of the decision, without a model: every seat's recommendation, by agreement, and every risk."""
     camps = [
-        (proposal, [seat for seat in _counted_seats(standing) if standing.stands[seat] == proposal.id])
+        (proposal, [seat for seat in _counted_seats(standing) if standing.supported[seat] == proposal.id])
         for proposal in standing.proposals
     ]
     parts = [_render_camp(standing, *camp) for camp in sorted(camps, key=lambda camp: -len(camp[1])) if camp[1]]
@@ -118,7 +119,7 @@ def _verdicts(first: Round) -> dict[str, Verdict]:
 def _counted_seats(standing: CouncilStanding) -> list[str]:
     """Return the counted seats in the order of the electorate."""
     order = dict.fromkeys((*standing.blind.electorate, *standing.last.electorate))
-    return [seat for seat in order if seat in standing.stands]
+    return [seat for seat in order if seat in standing.supported]
 
 
 OPINIONS_ROUND_NAME = "second-opinion/1-opinions"

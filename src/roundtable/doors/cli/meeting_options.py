@@ -153,7 +153,7 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
 
 
 def expand_all_option(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
-    """The answers given in advance, including the one that `--all` stands for."""
+    """The answers given in advance, including the one that `--all` sets."""
     if everything and any(answer.startswith("approve=") and answer != "approve=all" for answer in answers):
         raise UsageError(
             "--all contradicts another answer to `approve`.", "Use either --all or --answer approve=OPTION."
@@ -183,7 +183,7 @@ answer_choices_option = section_option(
 
 
 def expand_rounds_option(rounds: int | None) -> dict[str, Any]:
-    """The meeting setting that `--rounds` stands for."""
+    """The meeting setting that `--rounds` sets."""
     return {} if rounds is None else {"rounds": rounds}
 
 

@@ -113,8 +113,8 @@ class EditSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One agent command line.
 
-    `{hands}`, `{model}`, `{schema}` and `{session}` in `argv` stand for the lists below; those that do not apply are
-    omitted. In all texts `{work}` is the folder it runs in, which is empty unless it may edit files there, and
+    `{hands}`, `{model}`, `{schema}` and `{session}` in `argv` are replaced by the lists below; those that do not apply
+    are omitted. In all texts `{work}` is the folder it runs in, which is empty unless it may edit files there, and
     `{papers}` is a folder for the files written for it.
     """
 

@@ -16,7 +16,7 @@ from roundtable.core.events import Event, MoveMade, RoundClosed, RoundOpened, Se
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
 from roundtable.core.values import Charter, Decision, Expect, Outcome, Prompt, Seat, Timing, Turns, Usage
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 
 SIZES = (3, 6, 12, 24, 48)
 ROUNDS = ("bench/1-blind", "bench/2-again")
@@ -63,7 +63,7 @@ async def _write_long(desk: Roundtable) -> str:
     events: list[Event] = [SessionOpened(Charter(QUESTION, seats, "bench", 1, headless=True))]
     for number in range(1, MOVES // SEATS_OF_LONG + 1):
         events += _round(f"bench/{number}-talk", names)
-    lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+    lease, _ = await desk.parts.leases.acquire(session, lease_holder_of_this_process())
     await desk.parts.record.append_many(session, events, lease)
     await desk.parts.leases.release(lease)
     return session

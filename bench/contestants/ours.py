@@ -22,7 +22,7 @@ from roundtable.core.values import Charter, Decision, Limits, Outcome, Prompt, S
 from roundtable.doors.cli.displays import JsonLines
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.engine.run import MeetingRules
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.stored_events import compute_digest
 
 # The desk finds these by itself when a seat first needs them; a session always does.
@@ -113,7 +113,7 @@ async def hold(desk: Roundtable, rules: Rules, seats: tuple[Seat, ...], session:
     """What `convene` and `run` do, for a meeting that is not shipped."""
     session = session or await convene(desk, seats)
     meeting = MeetingRules("bench", 1, rules)
-    return await desk.wiring.engine.run(session, lambda _: meeting, current_lease_holder())
+    return await desk.wiring.engine.run(session, lambda _: meeting, lease_holder_of_this_process())
 
 
 async def convene(desk: Roundtable, seats: tuple[Seat, ...]) -> str:

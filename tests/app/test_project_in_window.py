@@ -14,7 +14,7 @@ from roundtable.core.events import EffectDone, EffectStarted, SessionOpened
 from roundtable.core.stages import StageEnd
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.session_ids import generate_session_id
 from tests.repository import repository
 
@@ -58,7 +58,7 @@ async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided
     charter = Charter(question, (Seat("ada", (voice,)),), "sdlc", 1, settings={"existing": True})
     end = StageEnd("D1", "architecture", 1, "agreed", decided)
     facts = (SessionOpened(charter), EffectStarted("a/end", EndStage(end)), EffectDone("a/end", StageEnded(end)))
-    lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+    lease, _ = await desk.parts.leases.acquire(session, lease_holder_of_this_process())
     await desk.parts.record.append_many(session, facts, lease)
     done = await desk.wiring.performer.perform(f"{session}/development/files", ListProject("", 1_000))
     assert isinstance(done, ProjectListed)

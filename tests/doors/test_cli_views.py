@@ -22,7 +22,7 @@ from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
 from roundtable.doors.cli.models import print_download_tenths
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from tests.stories.session_harness import position_reply
 
 SLUG = "rest-or-graphql"
@@ -208,7 +208,7 @@ def test_a_running_session_names_its_process() -> None:
 
     async def take() -> Lease:
         async with await Roundtable.open() as desk:
-            lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+            lease, _ = await desk.parts.leases.acquire(session, lease_holder_of_this_process())
             await desk.parts.record.append(session, GateOpened(Gate("choose", "Which?", ("A", "none"), "none")), lease)
             return lease
 

@@ -14,7 +14,7 @@ from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import GateOpened
 from roundtable.core.values import Seat
 from roundtable.doors.cli.main import COMMANDS
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from tests.doors.coding_seats import read_record
 from tests.doors.command_line import Cli
 from tests.doors.recorded_change import APPROVE
@@ -146,7 +146,7 @@ async def _sessions(cli: Cli) -> None:
         for name in ("unheld", "spare", "forgettable", "waiting"):
             session = await desk.meetings.open(Agenda("Change app.py", seats, meeting="build", name=name))
             if name == "waiting":
-                lease, _ = await desk.parts.leases.acquire(session, current_lease_holder())
+                lease, _ = await desk.parts.leases.acquire(session, lease_holder_of_this_process())
                 await desk.parts.record.append(session, GateOpened(APPROVE), lease)
                 await desk.parts.leases.release(lease)
 

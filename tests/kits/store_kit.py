@@ -33,7 +33,7 @@ from roundtable.core.ports import Index, Lease, Leases, Store
 from roundtable.core.reasons import Said
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 
 HANG = 30.0
 """Seconds after which something that should happen at once is taken not to happen at all."""
@@ -60,7 +60,7 @@ def move(text: str, seat: str = "one") -> MoveMade:
 async def open_session(store: Record, session: str, **fields: Any) -> Lease:
     """Open a session and acquire its lease."""
     await store.append(session, opening(**fields))
-    lease, _ = await store.acquire(session, current_lease_holder())
+    lease, _ = await store.acquire(session, lease_holder_of_this_process())
     return lease
 
 
@@ -71,9 +71,7 @@ def sequence_numbers(records: Sequence[Recorded]) -> list[int]:
 
 def killed_process() -> str:
     """Return the id of a process that has just ended."""
-    code = (
-        "from roundtable.store.leases import current_lease_holder; print(current_lease_holder(), flush=True); input()"
-    )
+    code = "from roundtable.store.leases import lease_holder_of_this_process; print(lease_holder_of_this_process(), flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         name = child.stdout.readline().decode().strip()
@@ -138,7 +136,7 @@ class StoreKit(ABC):
         assert (await store.append("s1", NoteSaid("always taken"))).seq == 2
 
     async def test_several_facts_are_appended_together_or_not_at_all(self, store: Record) -> None:
-        lease, _ = await store.acquire("s1", current_lease_holder())
+        lease, _ = await store.acquire("s1", lease_holder_of_this_process())
         records = await store.append_many("s1", [opening(), move("a"), move("b")], lease)
         assert sequence_numbers(records) == [1, 2, 3]
         with pytest.raises(RecordError):
@@ -290,18 +288,18 @@ class StoreKit(ABC):
 
     async def test_a_session_has_one_holder(self, store: Record) -> None:
         lease = await open_session(store, "s1")
-        assert await store.holder("s1") == current_lease_holder()
+        assert await store.holder("s1") == lease_holder_of_this_process()
         with pytest.raises(SessionHeld, match=str(os.getpid())) as refused:
-            await store.acquire("s1", current_lease_holder())
+            await store.acquire("s1", lease_holder_of_this_process())
         assert refused.value.help
         await store.release(lease)
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", current_lease_holder()))[0].token > lease.token
+        assert (await store.acquire("s1", lease_holder_of_this_process()))[0].token > lease.token
         assert await store.holder("nobody") is None
 
     async def test_only_one_of_many_concurrent_holders_gets_the_lease(self, store: Record) -> None:
         results = await asyncio.gather(
-            *(store.acquire("s1", current_lease_holder()) for _ in range(20)), return_exceptions=True
+            *(store.acquire("s1", lease_holder_of_this_process()) for _ in range(20)), return_exceptions=True
         )
         assert sum(not isinstance(result, BaseException) for result in results) == 1
 
@@ -310,7 +308,7 @@ class StoreKit(ABC):
         first = await open_session(store, "s1")
         await store.append("s1", move("before"), first)
         await store.release(first)
-        _, records = await store.acquire("s1", current_lease_holder())
+        _, records = await store.acquire("s1", lease_holder_of_this_process())
         assert records == await store.read("s1")
         assert sequence_numbers(records) == [1, 2]
 
@@ -348,19 +346,19 @@ class StoreKit(ABC):
         holder = await asyncio.to_thread(killed_process)
         dead, _ = await store.acquire("s1", holder)
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", current_lease_holder()))[0].token == dead.token + 1
+        assert (await store.acquire("s1", lease_holder_of_this_process()))[0].token == dead.token + 1
 
     async def test_a_lease_of_another_machine_is_never_assumed_dead(self, store: Record) -> None:
         await store.acquire("s1", "another-host:1:2:3")
         with pytest.raises(SessionHeld, match="process 1 on another-host"):
-            await store.acquire("s1", current_lease_holder())
+            await store.acquire("s1", lease_holder_of_this_process())
 
     # --- the list of sessions ------------------------------------------------------------------
 
     async def test_the_session_list_shows_the_newest_first(self, store: Record) -> None:
         lease = await open_session(store, "s1", question="q" * 300, name="api", slug="2026-api", workspace="/w")
         await store.append("s2", opening(workspace="/elsewhere"))
-        await store.append("s1", RunStarted(current_lease_holder()), lease)
+        await store.append("s1", RunStarted(lease_holder_of_this_process()), lease)
         await store.append("s1", SessionAmended(name="api-2"))
         await store.append("s1", DecisionMade(Decision(Outcome.REACHED, (Said("council"),))), lease)
         first, second = await store.sessions()

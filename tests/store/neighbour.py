@@ -9,7 +9,7 @@ import sys
 
 from roundtable.core.events import NoteSaid
 from roundtable.core.faults import RoundtableError
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.store_kit import move, open_session, opening
 
@@ -26,7 +26,7 @@ async def note(store: SqliteStore, session: str, count: str) -> None:
 
 async def hold(store: SqliteStore, session: str) -> None:
     """Acquire the session, wait until a line comes in, then try to write."""
-    lease, _ = await store.acquire(session, current_lease_holder())
+    lease, _ = await store.acquire(session, lease_holder_of_this_process())
     say("holding", lease.token)
     await asyncio.to_thread(sys.stdin.readline)
     try:
@@ -37,7 +37,7 @@ async def hold(store: SqliteStore, session: str) -> None:
 
 async def flood(store: SqliteStore, session: str) -> None:
     """Write without end, and print each fact once it is recorded."""
-    lease, _ = await store.acquire(session, current_lease_holder())
+    lease, _ = await store.acquire(session, lease_holder_of_this_process())
 
     async def write(writer: int) -> None:
         for n in range(1_000_000):

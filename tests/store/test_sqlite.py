@@ -20,7 +20,7 @@ from roundtable.core.events import NoteSaid, UnknownEvent
 from roundtable.core.faults import LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
 from roundtable.core.text.redaction import Redactor
 from roundtable.store.database import APPLICATION_ID, MIGRATIONS, migrate_database
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.sqlite import SqliteStore
 from tests.kits.index_kit import gate
 from tests.kits.store_kit import HANG, move, open_session, opening, sequence_numbers
@@ -130,10 +130,10 @@ async def test_a_live_process_keeps_its_lease_until_it_is_killed(store: SqliteSt
     async with neighbour(path, "hold", "s1") as process:
         assert await process.read_line() == ["holding", 1]
         with pytest.raises(SessionHeld, match=str(process.process.pid)):
-            await store.acquire("s1", current_lease_holder())
+            await store.acquire("s1", lease_holder_of_this_process())
         await process.kill()
         assert await store.holder("s1") is None
-        assert (await store.acquire("s1", current_lease_holder()))[0].token == 2
+        assert (await store.acquire("s1", lease_holder_of_this_process()))[0].token == 2
 
 
 async def test_a_process_that_lost_its_lease_cannot_write(path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_a_process_that_lost_its_lease_cannot_write(path: Path) -> None:
         async with neighbour(path, "hold", "s1") as process:
             assert await process.read_line() == ["holding", 1]
             run_query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
-            lease, _ = await store.acquire("s1", current_lease_holder())
+            lease, _ = await store.acquire("s1", lease_holder_of_this_process())
             await process.resume()
             assert await process.read_line() == ["LeaseLost"]
         await store.append("s1", move("ours"), lease)
@@ -163,7 +163,7 @@ async def test_a_killed_process_loses_no_confirmed_fact(path: Path) -> None:
         records = await store.read("s1")
         assert sequence_numbers(records) == list(range(1, len(records) + 1))
         assert len(records) >= confirmed > 400
-        lease, _ = await store.acquire("s1", current_lease_holder())
+        lease, _ = await store.acquire("s1", lease_holder_of_this_process())
         assert (await store.append("s1", move("resumed"), lease)).seq == len(records) + 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.text.chunks import split_into_chunks
+from roundtable.core.text.chunks import split_files_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_symbol_map,
@@ -300,7 +300,9 @@ def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> Non
     program = build_project_symbol_map(files)
     assert [file.path for file in program.files] == sorted(files)
     assert tokens(render_relevant_symbol_map(program, list(files)[:1], 50)) <= 50
-    chunks = split_into_chunks([measure_source_symbols(path, text) for path, text in files.items()], 5, program.imports)
+    chunks = split_files_into_chunks(
+        [measure_source_symbols(path, text) for path, text in files.items()], 5, program.imports
+    )
     parts = {path: b"" for path in files}
     for piece in sorted((part for chunk in chunks for part in chunk.pieces), key=lambda part: part.start):
         parts[piece.path] += piece.read_from(files[piece.path])

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_into_chunks
+from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_files_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_symbol_map,
@@ -27,7 +27,7 @@ def load_program() -> tuple[Planted, ProjectMap]:
 
 def cut_into_chunks(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
     example, project_map = load_program()
-    return split_into_chunks(
+    return split_files_into_chunks(
         [measure_source_symbols(path, text) for path, text in example.files.items()], limit, project_map.imports
     )
 

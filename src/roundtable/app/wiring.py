@@ -30,7 +30,7 @@ from roundtable.core.ports import Index, Leases, Ledger, Performer, Sandbox, Sto
 from roundtable.core.values import Charter, Decision
 from roundtable.engine.feed import Feed
 from roundtable.engine.run import Engine, FindMeeting
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
 from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, override_provider_endpoint
@@ -156,7 +156,7 @@ class Wiring:
 
     async def run(self, session: str, find_rules: FindMeeting = MeetingCatalog.find_charter_rules) -> Decision:
         """Run a session to its end, from where its record stops."""
-        return await self.engine.run(session, find_rules, current_lease_holder())
+        return await self.engine.run(session, find_rules, lease_holder_of_this_process())
 
     async def list_memory_entries(self) -> list[Entry]:
         """Return all ledger entries of this workspace."""

@@ -43,7 +43,11 @@ from roundtable.core.reasons import (
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
 from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, do_step_or_end_meeting, expect_changes_reply
-from roundtable.report.change_reasons import change_approval_sentence, format_commit_message, permanent_loss_sentence
+from roundtable.report.change_reasons import (
+    change_approval_sentence,
+    permanent_loss_sentence,
+    render_commit_message_of_change,
+)
 from roundtable.report.reasons import reason_sentence, reasons_text
 
 APPROVE_GATE, TESTS_GATE = "approve", "approve-tests"
@@ -126,7 +130,7 @@ async def ask_approval_and_write_change(
         if obstacle := rule.find_plan_obstacle(planned, table.charter.slug):
             return rule.decision_without_change(decision, obstacle)
         if progress.dry_run:
-            return rule.decision_after_dry_run(decision, planned)
+            return rule.decision_on_plan_without_change(decision, planned)
         gate, answer = await _ask_for_approval(table, progress, planned)
         if answer == "none":
             return rule.decide_change_declined(
@@ -249,7 +253,7 @@ async def _write_change(
             return rule.decide_change_declined(decision, planned, answered=not table.answered_by_default(id))
         if table.answer_text(id).strip() != rehearsed.phrase:
             return rule.decide_change_unapproved(decision, ChangeUnapproved("phrase"))
-    message = format_commit_message(table.charter.question, decision, progress.body)
+    message = render_commit_message_of_change(table.charter.question, decision, progress.body)
     applied = await table.do(f"{progress.stage}/execute", ApplyChange(rehearsed.draft, gate, message, progress.branch))
     if isinstance(applied, Fault):
         return rule.decision_after_failed_write(decision, applied)

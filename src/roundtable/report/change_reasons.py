@@ -159,7 +159,7 @@ def permanent_loss_sentence(rehearsed: ChangeRehearsed) -> str:
     return f"This change loses data permanently: {losses} To allow it, confirm with the words: {rehearsed.phrase}"
 
 
-def format_commit_message(question: str, decision: Decision, body: str = "") -> str:
+def render_commit_message_of_change(question: str, decision: Decision, body: str = "") -> str:
     """The message of a commit: the decision, or the task if the decision only repeats it; then the body."""
     task = join_text_lines(question)
     line = task if decision.task_only else join_text_lines(decision.position) or task

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.candidate_reasons import RunFailure
-from roundtable.core.decide.program_run import find_run_failure
+from roundtable.core.decide.program_run import find_program_run_failure
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution
@@ -88,7 +88,7 @@ def program_rerun_question(run: ProjectRan, fixes: Sequence[Contribution]) -> st
     """The question whether to run the program again with a fix."""
     seats = join_names(list(dict.fromkeys(fix.seat for fix in fixes)))
     files = _shorten_line(join_names(list(dict.fromkeys(fix.path for fix in fixes))), _MAX_FILES_LENGTH)
-    failure = run_failure_sentence(find_run_failure(run))
+    failure = run_failure_sentence(find_program_run_failure(run))
     return f"The program failed: {failure} {seats} fixed {files}. Run it again?"
 
 

@@ -15,7 +15,7 @@ LEASE_SECONDS = 30.0
 """Seconds until a lease expires that is not renewed and whose holder cannot be checked from this machine."""
 
 
-def current_lease_holder() -> str:
+def lease_holder_of_this_process() -> str:
     """Return the unique name of this process: `host:pid:start:boot`. A reused pid has another start time."""
     pid = os.getpid()
     return f"{_host()}:{pid}:{_started(pid)}:{_boot()}"

@@ -97,9 +97,9 @@ class Meetings:
 
     async def find_session_to_apply(self, address: str = "") -> Session:
         """Return the session at this address, or the newest one here whose decision nobody has applied yet."""
-        from roundtable.app.opening.apply_source import find_session_for_apply_agenda
+        from roundtable.app.opening.apply_source import find_session_to_apply_by_address
 
-        return await find_session_for_apply_agenda(self._parts, address)
+        return await find_session_to_apply_by_address(self._parts, address)
 
     def plan_apply(self, decided: Session, agenda: Agenda) -> Agenda:
         """Return the agenda for applying a decision; what `agenda` leaves out comes from the session that decided."""

@@ -26,8 +26,8 @@ from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.handover import (
     ProjectVersion,
     hand_over_project,
+    project_files_after_draft,
     read_deliverable_project_files,
-    update_project_files_with_draft,
 )
 from roundtable.workshop.repo.commits import CommitMessage
 
@@ -70,9 +70,7 @@ class ProjectDelivery:
         for attempt in final_stage_attempts(list_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else base_version
             files = (
-                update_project_files_with_draft(base, await self._drafts.load_files(end.draft))
-                if end.draft
-                else before.files
+                project_files_after_draft(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
             )
             documents = {**before.documents, **_render_decision_file(end)}
             versions.append(ProjectVersion(files, attempt.at, _describe_commit(session, attempt), documents))

@@ -32,7 +32,7 @@ from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_into_chunks
+from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_files_into_chunks
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
@@ -82,7 +82,7 @@ def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_
     map_tokens, limit = split_context_between_map_and_files(measured, room, max_tokens, at_once=at_once)
     return [
         _add_map(chunk, files, project_map, map_tokens)
-        for chunk in split_into_chunks(measured, limit, project_map.imports)
+        for chunk in split_files_into_chunks(measured, limit, project_map.imports)
     ]
 
 

@@ -24,7 +24,7 @@ APPLY_MEETING = "apply"
 _PAGE = 50
 
 
-async def find_session_for_apply_agenda(parts: Parts, address: str) -> Session:
+async def find_session_to_apply_by_address(parts: Parts, address: str) -> Session:
     """Return the session at this address, or the newest one here with a decision that nobody has applied or undone.
 
     A session whose change was undone or rejected must be named.

@@ -27,7 +27,7 @@ from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, encode_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.session_ids import generate_session_id
 
 _ENDING_OPTIONS = ("stop", "complete")
@@ -134,7 +134,7 @@ async def _open_branch(
         )
     charter = msgspec.structs.replace(change_charter(opened.charter), parent=session, branched_at=cut - 1, name="")
     branch = generate_session_id()
-    lease, _ = await parts.leases.acquire(branch, current_lease_holder())
+    lease, _ = await parts.leases.acquire(branch, lease_holder_of_this_process())
     try:
         await parts.record.append_many(branch, [SessionOpened(charter), *copied, *more], lease)
     finally:

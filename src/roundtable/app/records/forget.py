@@ -12,7 +12,7 @@ from roundtable.core.events import SessionForgotten
 from roundtable.core.faults import RoundtableError
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
-from roundtable.store.leases import current_lease_holder
+from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.workshop.identity import os_user_name
 
 
@@ -29,7 +29,7 @@ async def forget_stored_session(parts: Parts, session: str, by: str = "") -> Non
 
     Its record can still be read by its id until it is old enough to be removed. Exported files are not changed.
     """
-    lease, _ = await parts.leases.acquire(session, current_lease_holder())
+    lease, _ = await parts.leases.acquire(session, lease_holder_of_this_process())
     try:
         await parts.record.append(session, SessionForgotten(by=by or os_user_name()))
     finally:

@@ -120,7 +120,7 @@ def decide_change_unapproved(decision: Decision, reason: ChangeUnapproved) -> De
     return msgspec.structs.replace(_stop_decision(decision, Outcome.DEADLOCK, reason), next_step=NextStep.LATER)
 
 
-def decision_after_dry_run(decision: Decision, planned: ChangePlanned) -> Decision:
+def decision_on_plan_without_change(decision: Decision, planned: ChangePlanned) -> Decision:
     """The decision when only a plan was requested."""
     how = (*decision.how, DryRunEnded(len(planned.hunks)))
     return msgspec.structs.replace(decision, how=how, next_step=NextStep.LATER)

@@ -105,7 +105,7 @@ def choose_text_chunk_limit(files: Iterable[SizedFile], room: int | None, limit:
     return total if total <= room else max(1, min(limit, room))
 
 
-def split_into_chunks(
+def split_files_into_chunks(
     files: Iterable[SizedFile], limit: int = CHUNK_TOKENS, imports: Mapping[str, Iterable[str]] | None = None
 ) -> tuple[Chunk, ...]:
     """Split files into chunks of at most `limit` tokens, most important first, every byte exactly once.

@@ -71,7 +71,7 @@ def sequence_numbers(records: Sequence[Recorded]) -> list[int]:
 
 def killed_process() -> str:
     """Return the id of a process that has just ended."""
-    code = "from roundtable.store.leases import lease_holder_of_this_process as holder; print(holder(), flush=True); input()"
+    code = "from roundtable.store import leases; print(leases.lease_holder_of_this_process(), flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         name = child.stdout.readline().decode().strip()

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from roundtable.core.events import NoteSaid, UnknownEvent
-from roundtable.core.faults import LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
+from roundtable.core.faults import DamagedRecord, LeaseLost, NotFound, RecordError, RecordTooNew, SessionHeld
 from roundtable.core.text.redaction import Redactor
+from roundtable.core.values import ContextItem
 from roundtable.store.database import APPLICATION_ID, MIGRATIONS, migrate_database
 from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.sqlite import SqliteStore
@@ -269,6 +270,36 @@ async def test_an_unreadable_fact_is_reported(store: SqliteStore, path: Path, bo
     run_query(path, "UPDATE events SET body = CAST(? AS TEXT)", body.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecordError):
         await store.read("s1")
+
+
+async def test_one_damaged_fact_harms_one_session(store: SqliteStore, path: Path) -> None:
+    for session in ("s1", "s2", "s3"):
+        await store.append(session, opening(), None)
+        await store.append(session, NoteSaid(f"hello {session}"))
+    run_query(path, "UPDATE events SET body = '{oops' WHERE session = 's2' AND seq = 1")
+    run_query(path, "UPDATE events SET body = CAST(x'ff' AS TEXT) WHERE session = 's3' AND seq = 2")
+    for session in ("s2", "s3"):
+        with pytest.raises(DamagedRecord, match=f"of session {session} is damaged"):
+            await store.read(session)
+    assert [fact.seq for fact in await store.read("s1")] == [1, 2]
+    assert [(fact.session, fact.seq) for _, fact in await store.facts()] == [("s1", 1), ("s1", 2), ("s2", 2), ("s3", 1)]
+    assert [(fact.session, fact.seq) for _, fact in await store.facts(2, 1)] == [("s2", 2)]
+    assert [(fact.session, fact.seq) for fact in await store.damaged()] == [("s2", 1), ("s3", 2)]
+    opened, note = await store.recover("s2")
+    assert isinstance(opened.event, UnknownEvent)
+    assert opened.event.kind_name == "damaged"
+    assert note.event == NoteSaid("hello s2")
+    assert {row.id for row in await store.sessions()} == {"s1", "s2", "s3"}
+
+
+async def test_a_damaged_file_of_a_session_is_found(store: SqliteStore, path: Path) -> None:
+    digest = await store.keep(b"as it was")
+    await store.append("s1", opening(context=(ContextItem("notes.md", digest, 9),)))
+    assert await store.damaged() == []
+    run_query(path, "UPDATE blobs SET data = ?", b"as it is not")
+    (fact,) = await store.damaged()
+    assert (fact.session, fact.seq) == ("s1", 1)
+    assert digest in fact.problem
 
 
 async def test_a_damaged_blob_is_reported(store: SqliteStore, path: Path) -> None:

@@ -332,6 +332,9 @@ class UnknownEvent(Fact, frozen=True, tag="unknown"):
     fields: dict[str, Any]
 
 
+DAMAGED_KIND = "damaged"
+"""The `kind_name` of the unknown event that stands for a fact that cannot be read."""
+
 Event: TypeAlias = (
     SessionOpened
     | RunStarted

@@ -125,6 +125,10 @@ class RecordError(RoundtableError):
     """The record cannot be used as requested."""
 
 
+class DamagedRecord(RecordError):
+    """A fact or a blob of the record cannot be read."""
+
+
 class RecordMismatch(RecordError):
     """A meeting asks for something else than its record contains under this name."""
 

@@ -74,6 +74,14 @@ class RemovedSessions(Value, frozen=True):
     size: int = 0
 
 
+class DamagedFact(Value, frozen=True):
+    """A fact of a session that cannot be read, and a sentence that says why."""
+
+    session: str
+    seq: int
+    problem: str
+
+
 class Store(Protocol):
     """The record. It numbers the facts of a session from 1, without gaps.
 
@@ -88,7 +96,17 @@ class Store(Protocol):
         """Append several facts, all or none."""
         ...
 
-    async def read(self, session: str, after: int = 0) -> list[Recorded]: ...
+    async def read(self, session: str, after: int = 0) -> list[Recorded]:
+        """The facts of a session after a number; DamagedRecord if one of them cannot be read."""
+        ...
+
+    async def recover(self, session: str) -> list[Recorded]:
+        """The facts of a session, with an `UnknownEvent` in place of each that is damaged."""
+        ...
+
+    async def damaged(self) -> list[DamagedFact]:
+        """Every fact of the record that cannot be read, found by reading all of them."""
+        ...
 
     async def keep(self, data: bytes) -> Digest: ...
 
@@ -154,7 +172,7 @@ class Index(Protocol):
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """The facts of all sessions in the order in which they were written, each with its offset.
 
-        The last offset is the cursor for the next call.
+        The last offset is the cursor for the next call. Damaged facts are left out.
         """
         ...
 

@@ -18,7 +18,7 @@ from roundtable.core.index import (
     SessionRow,
     WaitingGate,
 )
-from roundtable.core.ports import Lease, RemovedSessions
+from roundtable.core.ports import DamagedFact, Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
@@ -98,6 +98,14 @@ class InMemoryStore(InMemoryLedger):
     async def read(self, session: str, after: int = 0) -> list[Recorded]:
         """Return the events of a session after a sequence number."""
         return self._facts[session][after:]
+
+    async def recover(self, session: str) -> list[Recorded]:
+        """Return the events of a session: memory is not damaged."""
+        return await self.read(session)
+
+    async def damaged(self) -> list[DamagedFact]:
+        """Return nothing: memory is not damaged."""
+        return []
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has an event after `after`; False if the time is up."""

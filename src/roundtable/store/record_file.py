@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from roundtable.store.fact_rows import find_damaged_facts
+
 _NEWEST = """
     SELECT slug, name FROM sessions WHERE (workspace = ?1 OR opened_in = ?1) AND forgotten_at = ''
     ORDER BY id DESC LIMIT ?2
@@ -36,9 +38,12 @@ class RecordFile(msgspec.Struct, frozen=True):
             with closing(_connect(path, seconds=5)) as db:
                 (schema,) = db.execute("PRAGMA user_version").fetchone()
                 (integrity,) = db.execute("PRAGMA quick_check(1)").fetchone()
+                damaged = len({fact.session for fact in find_damaged_facts(db)}) if schema else 0
                 (sessions,) = db.execute("SELECT count(*) FROM sessions").fetchone() if schema else (0,)
         except sqlite3.Error as error:
             return cls(str(path), integrity=f"{error}")
+        if damaged and integrity == "ok":
+            integrity = f"damaged sessions: {damaged}; `roundtable verify` names them"
         return cls(str(path), schema, sessions, integrity)
 
     @staticmethod

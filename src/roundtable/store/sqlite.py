@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from roundtable.core.events import SCHEMA_VERSION, Event, Recorded
-from roundtable.core.faults import RecordError
+from roundtable.core.faults import DamagedRecord, RecordError
 from roundtable.core.index import AppliedChange, SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.ports import Lease, RemovedSessions
+from roundtable.core.ports import DamagedFact, Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.database import explain_database_error, open_database
-from roundtable.store.fact_rows import FACT, read_stored_blob, read_stored_fact
+from roundtable.store.fact_rows import FACT, find_damaged_facts, read_stored_blob, read_stored_fact, recover_stored_fact
 from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
 from roundtable.store.ledgers import SqliteLedger
 from roundtable.store.session_index import Scope, SessionIndex
@@ -46,7 +48,7 @@ _PLACE = """
     FROM (SELECT 1) LEFT JOIN leases ON leases.session = :session
 """
 _READ = f"SELECT {FACT} FROM events WHERE session = ? AND seq > ? ORDER BY seq"
-_ALL = f"SELECT pos, {FACT} FROM events WHERE pos > ? ORDER BY pos LIMIT ?"
+_ALL = f"SELECT pos, {FACT} FROM events WHERE pos > ? ORDER BY pos"
 _ADD = "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 _KEEP = "INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
@@ -140,6 +142,16 @@ class SqliteStore:
         """Return the events of a session after a sequence number."""
         return await self._read(lambda db: _facts(db, session, after))
 
+    async def recover(self, session: str) -> list[Recorded]:
+        """Return the facts of a session, with an unknown event in place of each that is damaged."""
+        return await self._read(
+            lambda db: [recover_stored_fact(db, row) for row in db.execute(_READ, (session, 0)).fetchall()]
+        )
+
+    async def damaged(self) -> list[DamagedFact]:
+        """Read every fact and return the damaged ones."""
+        return await self._read(find_damaged_facts)
+
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has an event after `after` from any process; False if the time is up."""
         loop = asyncio.get_running_loop()
@@ -213,9 +225,7 @@ class SqliteStore:
 
     async def facts(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Recorded]]:
         """Return the events of all sessions after a global offset, each with its own offset."""
-        return await self._read(
-            lambda db: [(pos, read_stored_fact(db, row)) for pos, *row in db.execute(_ALL, (after, limit)).fetchall()]
-        )
+        return await self._read(lambda db: list(islice(_readable_facts(db, after), limit)))
 
     async def rebuild(self) -> None:
         """Build the index of sessions, gates and changes again from the record."""
@@ -317,6 +327,12 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: PackedEvent) -> No
 
 def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:
     return [read_stored_fact(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
+
+
+def _readable_facts(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, Recorded]]:
+    for pos, *row in db.execute(_ALL, (after,)):
+        with suppress(DamagedRecord):
+            yield pos, read_stored_fact(db, row)
 
 
 _LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"

@@ -19,7 +19,7 @@ from roundtable.core.events import (
     encode_event,
     event_kind,
 )
-from roundtable.core.faults import NotFound, RecordError, UsageError
+from roundtable.core.faults import DamagedRecord, NotFound, RecordError, UsageError
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest, compute_digest
 
@@ -105,10 +105,8 @@ def unpack_event(data: bytes | str, version: int, fetch: Callable[[Digest], byte
         if fetch is not None and version <= SCHEMA_VERSION:
             data = msgspec.json.encode(_restore_blobs(msgspec.json.decode(data), fetch))
         return decode_event(data, version)
-    except (msgspec.MsgspecError, UnicodeDecodeError, NotFound) as error:
-        raise RecordError(
-            f"An event of the record cannot be read: {error}.", "Restore the record from a copy."
-        ) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, NotFound, RecursionError, TypeError, KeyError) as error:
+        raise DamagedRecord(f"it cannot be decoded ({error}).", "Restore the record from a copy.") from error
 
 
 def _extract_blobs(node: Any, blobs: dict[Digest, bytes]) -> Any:

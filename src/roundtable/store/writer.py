@@ -55,7 +55,7 @@ class WriterThread:
         self._lock = Lock()
         self._closed = False
         self._waiting: set[_Waiter] = set()
-        self._seen = 0
+        self._seen = self._data_version()  # here and not in the thread, which may start after another process's commit
         self._last_check = 0.0
         self._thread = Thread(target=self._work, name="roundtable-writer", daemon=True)
         self._thread.start()
@@ -111,7 +111,6 @@ class WriterThread:
         self._connection.close()
 
     def _work(self) -> None:
-        self._seen = self._data_version()
         while True:
             jobs = self._next_jobs()
             outcomes = self._transact(jobs) if jobs else []

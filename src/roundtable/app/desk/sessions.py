@@ -30,6 +30,7 @@ from roundtable.workshop.identity import os_user_name
 if TYPE_CHECKING:
     from roundtable.app.records.forget import RemovedSessions
     from roundtable.app.records.workspace_files import FolderWrite, WorkspaceFolder
+    from roundtable.core.ports import DamagedFact
     from roundtable.report.comparison import SessionComparison
     from roundtable.report.recount import Recount
 
@@ -81,6 +82,14 @@ class Sessions:
     async def records(self, session: str, after: int = 0) -> Records:
         """Return the facts of a session after a sequence number."""
         return await self._parts.record.read(session, after)
+
+    async def recover(self, session: str) -> Records:
+        """Return the facts of a session that can be read; an `UnknownEvent` stands for each damaged one."""
+        return await self._parts.record.recover(session)
+
+    async def verify(self) -> list[DamagedFact]:
+        """Read the whole record, and return the facts of all sessions that are damaged."""
+        return await self._parts.record.damaged()
 
     async def read_blob(self, digest: Digest) -> bytes:
         """Return a file or long text that facts refer to by its digest."""

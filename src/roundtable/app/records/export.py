@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from roundtable.app.parts import Parts
@@ -11,7 +12,7 @@ from roundtable.app.records.recount_session import recount_stored_session
 from roundtable.app.records.session_project import SessionProjects
 from roundtable.app.records.workspace_files import NOT_A_REGULAR_FILE, RootedFolder
 from roundtable.core.events import Recorded, encode_events_as_jsonl
-from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.faults import DamagedRecord, NotFound, UsageError
 from roundtable.core.ports import Store
 from roundtable.core.session import RoundRecord, Session
 from roundtable.report.document import render_blocks_as_markdown
@@ -82,9 +83,10 @@ async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
     at = _run_start_time(run)
     for row in await parts.index.sessions(None, None) if at else ():
         if row.opened_at <= at <= row.updated_at:
-            session = Session.fold(row.id, await parts.record.read(row.id))
-            if session.started_at == at:
-                return session
+            with suppress(DamagedRecord):
+                session = Session.fold(row.id, await parts.record.read(row.id))
+                if session.started_at == at:
+                    return session
     raise NotFound(
         f"Run artifact not found: {run}.",
         "Check --run-id: `roundtable status SESSION --json` shows the run id, such as run-20260328T120000000000Z.",
@@ -109,8 +111,9 @@ async def export_session_layout(
     if export_layout.whole_name and session.name:
         for row in await parts.index.sessions(session.charter.workspace, None):
             if row.name == session.name and row.id != session.id:
-                facts = await parts.record.read(row.id)
-                runs.append((Session.fold(row.id, facts), facts))
+                with suppress(DamagedRecord):
+                    facts = await parts.record.read(row.id)
+                    runs.append((Session.fold(row.id, facts), facts))
     runs.sort(key=lambda run: run[0].opened_at)
     holders = [await parts.leases.holder(run.id) for run, _ in runs]
     return export_layout.files(tuple(runs), next(filter(None, reversed(holders)), None))

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.events import GateAnswered, GateOpened, MoveMade, Recorded, RoundClosed, RoundOpened, TurnAsked
-from roundtable.core.faults import RoundtableError, UsageError
+from roundtable.core.faults import DamagedRecord, RoundtableError, UsageError
 from roundtable.core.ledger import Entry
 from roundtable.core.ports import Index, Store
 from roundtable.core.session import Session
@@ -181,7 +181,11 @@ class WorkspaceFolder:
         """Write all files again from the record; `workspace` is its name in the record."""
         written = self.write(render_memory_as_markdown_files(await list_entries()))
         for row in await index.sessions(workspace, None):
-            state = Session.fold(row.id, await store.read(row.id))
+            try:
+                state = Session.fold(row.id, await store.read(row.id))
+            except DamagedRecord as error:
+                written.failed[row.slug or row.id] = error.message.removesuffix(".")
+                continue
             if self.shows(state):
                 written.add(self.write(render_session_files(state)))
         return written

@@ -25,14 +25,18 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "debate": (
             "meeting_commands",
             "debate_command",
-            "Have the seats agree, object and add points until nobody objects.",
+            "Hold a debate: seats agree, object or add points until nobody objects.",
         ),
         "code-red": (
             "meeting_commands",
             "code_red_command",
             "Diagnose a fault: triage, blind diagnosis, then a shared root cause.",
         ),
-        "vote": ("meeting_commands", "vote_command", "Have ideas pitched, discussed and ranked by ballot."),
+        "vote": (
+            "meeting_commands",
+            "vote_command",
+            "Have the seats pitch ideas, discuss them and rank them by ballot.",
+        ),
         "summon": (
             "meeting_commands",
             "summon_command",
@@ -51,8 +55,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Have every seat write code for a task, then test, judge and merge it.",
         ),
         "sdlc": ("sdlc", "sdlc_command", "Take an idea through seven stages to a running program."),
-        "apply": ("meeting_commands", "apply_command", "Apply what a session decided; you approve each change."),
-        "project": ("project", "project_command", "Show and export the files of a project made in stages."),
+        "apply": (
+            "meeting_commands",
+            "apply_command",
+            "Apply a session's decision to your files; you approve each change.",
+        ),
+        "project": ("project", "project_command", "Show and export the files of a project that `sdlc` made."),
         "undo": ("undo", "undo_command", "Undo a change that Roundtable wrote here, byte for byte."),
         "worktrees": (
             "worktrees",
@@ -64,19 +72,19 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "watch": ("watch", "watch_command", "Follow a session that runs here or in another process."),
         "resume": ("watch", "resume_command", "Continue a session that was stopped or paused."),
         "pause": ("steer", "pause_command", "Pause a running session after the turns in progress."),
-        "stop": ("steer", "stop_command", "Stop the program that a session runs; the session continues."),
-        "cancel": ("steer", "cancel_command", "End a session now and keep what was said."),
+        "stop": ("steer", "stop_command", "Stop the program that a session is running; the session continues."),
+        "cancel": ("steer", "cancel_command", "End a session now; its transcript is kept."),
         "say": ("steer", "say_command", "Send a note to the seats; they read it at their next turn."),
         "gates": ("sessions", "gates_command", "List the gates that wait for an answer."),
-        "answer": ("steer", "answer_command", "Answer the gate at which a session waits."),
+        "answer": ("steer", "answer_command", "Answer an open gate of a session."),
         "amend": ("steer", "amend_command", "Change a session's name, seats, files or limits."),
-        "branch": ("steer", "branch_command", "Start a new session from before a round of an old one."),
+        "branch": ("steer", "branch_command", "Repeat a session from a given round, in a new session."),
         "rollback": (
             "rollback",
             "rollback_command",
-            "Go back to a stage of a session, in a new session.",
+            "Repeat a session from a given stage, in a new session.",
         ),
-        "chat": ("chat", "chat_command", "Ask the judge about a session without changing it."),
+        "chat": ("chat", "chat_command", "Ask the judge questions about a session; the session does not change."),
     },
     "The record": {
         "show": ("show", "show_command", "Print a session: the decision first, then how it was reached."),
@@ -94,18 +102,27 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "recount": (
             "compare",
             "recount_command",
-            "Recompute a decision without a seat or by another rule, at no cost.",
+            "Recompute a decision by another rule or without a seat; no model is asked.",
         ),
         "export": ("export", "export_command", "Write a session to files: Markdown, HTML, JSON or JSONL."),
-        "sync": ("export", "sync_workspace_folder_command", "Rewrite .roundtable/ from the record."),
+        "verify": ("verify", "verify_command", "Read the whole record and name the damaged sessions."),
+        "sync": (
+            "export",
+            "sync_workspace_folder_command",
+            "Rewrite the files in .roundtable/ from the stored sessions.",
+        ),
         "forget": ("forget", "forget_command", "Remove a session from the list; exported files stay."),
         "gc": ("forget", "gc_command", "Delete the transcripts of old sessions; decisions are kept."),
     },
     "What was decided": {
         "chronicle": ("memory", "chronicle_group", "List and search the decisions of this workspace."),
         "decrees": ("memory", "decrees_group", "List, add and lift decrees: proposals you rejected, with the reason."),
-        "errors": ("memory", "errors_group", "List, close and reopen diagnosed errors."),
-        "predictions": ("memory", "predictions_group", "List and settle what dissenting seats predicted."),
+        "errors": ("memory", "errors_group", "List, close and reopen the errors that `code-red` diagnosed."),
+        "predictions": (
+            "memory",
+            "predictions_group",
+            "List the predictions of outvoted seats and record which came true.",
+        ),
     },
     "Set-up": {
         "init": ("init", "init_command", "Set up a table here: find models and write the config."),
@@ -114,7 +131,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "doctor": (
             "doctor",
             "doctor_command",
-            "Check folders, config, record, seats and installed programs.",
+            "Check folders, config, stored sessions, seats and installed programs.",
         ),
         "voices": ("voices", "voices_command", "List the voices you can use from here."),
         "keys": ("keys", "keys_group", "Store, list and remove API keys."),
@@ -126,7 +143,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "trust": (
             "config",
             "trust_command",
-            "Trust this workspace's config to name endpoints, programs and keys.",
+            "Allow this workspace's config to use its endpoints, programs and keys.",
         ),
         "completion": ("completion", "completion_command", "Print the shell completion script."),
         "mcp": ("mcp_server", "mcp_command", "Serve the table to other programs over MCP."),
@@ -224,7 +241,7 @@ class LazyCommandGroup(click.Group):
     callback=_change_folder,
     help="Run in this folder; can also be given after the command.",
 )
-@click.option("--debug", is_flag=True, help="Show the traceback of an error; can also be given last.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; can also be given after the command.")
 @click.version_option(__version__, "-V", "--version", prog_name="roundtable", message="%(prog)s %(version)s")
 def cli(debug: bool) -> None:
     """Several AI models at one table: blind answers, an argument on the record, a decision you control.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from roundtable.core.faults import DamagedRecord
 from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
@@ -64,20 +65,24 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
 
 
 async def _session_fields(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
-    session = await desk.sessions.get(row.id)
+    try:
+        session = await desk.sessions.get(row.id)
+    except DamagedRecord:
+        session = Session(row.id)
     holder = await desk.sessions.holder(row.id)
     decision = session.decision
+    charter = session.charter_or_none
     return {
         "id": row.id,
         "slug": row.slug,
         "address": await shortest_session_argument(desk, row.id, row.slug),
         "name": row.name,
-        "status": "done" if decision else _session_status(session, holder),
+        "status": "damaged" if charter is None else "done" if decision else _session_status(session, holder),
         "pid": _holder_pid(holder),
         "outcome": str(decision.outcome) if decision else row.outcome,
         "degraded": decision.degraded if decision else False,
         "question": sanitize_text(row.question),
-        "seats": [seat.name for seat in session.charter.seats],
+        "seats": [seat.name for seat in charter.seats] if charter else [],
         "meeting": row.meeting,
         "workspace": row.workspace,
         "opened_at": row.opened_at,

@@ -13,7 +13,7 @@ from rich.markdown import CodeBlock, Markdown, TableElement
 from rich.table import Table
 from rich.text import Text
 
-from roundtable.core.events import Recorded
+from roundtable.core.events import Recorded, encode_events_as_jsonl
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
@@ -67,6 +67,7 @@ def _print_markdown(text: str) -> None:
 
 SHOW_FORMATS = ("markdown", "json", "html", "jsonl")
 PART_FORMATS = ("markdown", "json")
+RECOVERY_FORMATS = ("markdown", "jsonl")
 
 
 @click.command()
@@ -75,10 +76,19 @@ PART_FORMATS = ("markdown", "json")
     "--format", "form", type=click.Choice(SHOW_FORMATS), default="markdown", show_default=True, help="Output format."
 )
 @click.option("--round", metavar="ROUND", help="Show only this round, by name or number.")
-@click.option("--cost", is_flag=True, help="Show only the cost by seat and round (markdown or json).")
-@click.option("--run-id", metavar="RUN", help="Show only the artifact of this run (markdown or json).")
+@click.option(
+    "--cost", is_flag=True, help="Show only the cost by seat and round. Works with --format markdown or json."
+)
+@click.option(
+    "--run-id",
+    metavar="RUN",
+    help="Show only the second opinion with this run id. Works with --format markdown or json.",
+)
+@click.option("--recover", is_flag=True, help="Show what can be read of a damaged session (markdown or jsonl).")
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
-def show_command(session: str, form: str, round: str | None, cost: bool, run_id: str | None, as_json: bool) -> None:
+def show_command(
+    session: str, form: str, round: str | None, cost: bool, run_id: str | None, recover: bool, as_json: bool
+) -> None:
     """Print a session: the decision first, then how it was reached.
 
     SESSION is an id or its beginning, a slug, a name, or `last` (the default). To write files, use
@@ -90,13 +100,16 @@ def show_command(session: str, form: str, round: str | None, cost: bool, run_id:
       roundtable show --run-id run-20260328T120000000000Z --format json
     """
     form = "json" if as_json else form
-    part = "--cost" if cost else "--run-id" if run_id is not None else ""
+    part = "--cost" if cost else "--run-id" if run_id is not None else "--recover" if recover else ""
+    forms = RECOVERY_FORMATS if recover else PART_FORMATS
     if part and round is not None:
         raise UsageError(f"{part} covers the whole session and cannot be limited to a round.", "Leave out --round.")
-    if part and form not in PART_FORMATS:
-        raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(PART_FORMATS)}.")
+    if part and form not in forms:
+        raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(forms)}.")
     if run_id is not None:
         _print_text(run_command_at_desk(lambda desk: _render_run_artifact(desk, run_id, form), only_reads=True), form)
+    elif recover:
+        _print_text(run_command_at_desk(lambda desk: _render_recovered(desk, session, form), only_reads=True), form)
     elif cost:
         _print_costs(run_command_at_desk(lambda desk: _load_session(desk, session), only_reads=True)[0], form)
     else:
@@ -114,6 +127,13 @@ async def _load_session(desk: Roundtable, address: str) -> tuple[Session, list[R
 async def _render_session(desk: Roundtable, address: str, form: str, round: str | None) -> str:
     session, records = await _load_session(desk, address)
     return await desk.sessions.render(session, records, form, session.find_round(round) if round is not None else None)
+
+
+async def _render_recovered(desk: Roundtable, address: str, form: str) -> str:
+    from roundtable.report.recovered_session import render_recovered_session
+
+    records = await desk.sessions.recover(await desk.sessions.find(address))
+    return encode_events_as_jsonl(records) if form == "jsonl" else render_recovered_session(records)
 
 
 async def _render_run_artifact(desk: Roundtable, run: str, form: str) -> str:

@@ -26,13 +26,13 @@ from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.meetings.write_change import render_prompt_hunks
 from roundtable.report.candidate_words import (
+    behaviour_question_sentence,
     describe_candidate_behaviour,
     render_candidate_trial,
-    which_behaviour_question,
 )
 from roundtable.report.change_reasons import change_approval_sentence
 from roundtable.report.change_words import describe_change_plan
-from roundtable.report.reasons import decision_sentence, notice_sentences, reason_sentence, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences, reason_sentence
 from roundtable.report.step_words import describe_step_result
 
 CLAUDE = Seat("claude", ("script:a",), capabilities=("architecture",), priority=2)
@@ -184,7 +184,7 @@ def test_only_checks_that_passed_before_can_regress() -> None:
     problems = change_outcome.find_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,)))
     assert problems == (ChecksBroken((FailedCheck("tests", 1),)),)
     said = "The change breaks a check that passed before. The check tests failed with exit code 1."
-    assert reasons_text(problems) == said
+    assert describe_reasons(problems) == said
 
 
 @pytest.mark.parametrize(
@@ -234,5 +234,5 @@ def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision()
 def test_outputs_that_differ_only_in_whitespace_are_shown_with_visible_spaces() -> None:
     came = {"squeeze('a  b')": {"ann": CallOutcome("value", "'a b'"), "bob": CallOutcome("value", "'a  b'")}}
     tried = CandidatesTried((), apart=came)
-    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in which_behaviour_question(tried)
+    assert r"squeeze('a\x20\x20b'): 'a b' with ann's, 'a\x20\x20b' with bob's." in behaviour_question_sentence(tried)
     assert describe_candidate_behaviour(tried, "bob") == r"squeeze('a\x20\x20b') is 'a\x20\x20b'"

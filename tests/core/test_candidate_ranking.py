@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from roundtable.core.candidate_reasons import CallOutcome, NoCandidateRun
 from roundtable.core.decide.candidate_ranking import CandidateRanking, CandidateRun, rank_candidates
-from roundtable.report.reasons import reasons_text
+from roundtable.report.reasons import describe_reasons
 
 
 def value(text: str) -> CallOutcome:
@@ -25,7 +25,7 @@ def error(name: str) -> CallOutcome:
 
 def how(ranking: CandidateRanking) -> str:
     """What a ranking is based on, as text."""
-    return reasons_text(ranking.how)
+    return describe_reasons(ranking.how)
 
 
 NAMES = ("ada", "bob", "eve", "kim")

@@ -25,7 +25,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.replies import read_reply
 from roundtable.core.values import Absence, Decision, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, ParseStatus, Verdict
-from roundtable.report.finding_words import add_review_text
+from roundtable.report.finding_words import render_review_decision_text
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.cases import verdict
 
@@ -45,7 +45,7 @@ def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[WeighedFinding,
 
 
 def reviewed(findings: Sequence[WeighedFinding], rounds: Sequence[Round], place: str) -> Decision:
-    return add_review_text(decide_review(findings, rounds, place), findings)
+    return render_review_decision_text(decide_review(findings, rounds, place), findings)
 
 
 # --- reading -------------------------------------------------------------------------------------

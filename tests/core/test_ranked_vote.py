@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from roundtable.core.decide import condorcet_winner, instant_runoff_winners, pairwise_preferences, rule_ranked_vote
 from roundtable.core.values import Outcome
-from roundtable.report.reasons import reasons_text
+from roundtable.report.reasons import describe_reasons
 from tests.core import ranked_vote_oracle as oracle
 
 
@@ -47,7 +47,7 @@ def test_the_vote_count_agrees_with_a_brute_force_oracle(election: tuple[list[st
         assert (ruling.outcome, ruling.winner) == (Outcome.REACHED, winner or min(by_elimination))
     else:
         assert (ruling.outcome, ruling.winner) == (Outcome.TIE, "")
-        assert all(name in reasons_text(ruling.why) for name in by_elimination)
+        assert all(name in describe_reasons(ruling.why) for name in by_elimination)
 
 
 @given(elections(), st.randoms(use_true_random=False))

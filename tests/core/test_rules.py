@@ -14,7 +14,7 @@ from roundtable.core.decide import Ruling, rule_by_judge, rule_key_convergence, 
 from roundtable.core.text.wording import slug_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
-from roundtable.report.reasons import reasons_text
+from roundtable.report.reasons import describe_reasons
 from tests.core.cases import move, stances
 
 SEATS = ("ada", "bob", "cyd")
@@ -54,7 +54,7 @@ def test_a_score_threshold_decides_by_the_scores_of_all_seats(
 ) -> None:
     ruling = rule_score_threshold(scores(*given_scores), SEATS)
     assert ruling.outcome is outcome
-    assert says in reasons_text(ruling.why)
+    assert says in describe_reasons(ruling.why)
     assert ruling.tally == {seat: score for seat, score in zip(SEATS, given_scores, strict=True) if score is not None}
 
 
@@ -201,7 +201,7 @@ def test_the_order_of_moves_changes_nothing(rule: Rule, moves: list[Move], dice:
     ruling = rule(moves, tuple("abcd"))
     assert ruling == rule(shuffled, tuple("abcd"))
     assert set(ruling.counted) <= set("abcd")
-    assert reasons_text(ruling.why).endswith(".")
+    assert describe_reasons(ruling.why).endswith(".")
 
 
 @given(ROUNDS, st.sampled_from("abcd"), SUPPORTS)

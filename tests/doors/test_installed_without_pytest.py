@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from roundtable.core.reasons import Reason
-from roundtable.report.reasons import reason_sentence, reasons_text
+from roundtable.report.reasons import describe_reasons, reason_sentence
 from tests.doors.coding_seats import CALC, RIGHT, TEST, WRONG, coder
 from tests.doors.command_line import PATIENCE, Cli
 from tests.repository import git, repository, sandbox, write
@@ -75,7 +75,11 @@ def built(cli: Cli, python: Path, line: str, extra: str = "") -> dict[str, Any]:
     facts = [json.loads(line) for line in output.splitlines()]
     decision = next(fact["decision"] for fact in facts if fact["kind"] == "decision.made")
     notices = [reason_sentence(reason) for reason in msgspec.convert(decision.get("notices", []), tuple[Reason, ...])]
-    return {**decision, "how": reasons_text(msgspec.convert(decision["how"], tuple[Reason, ...])), "notices": notices}
+    return {
+        **decision,
+        "how": describe_reasons(msgspec.convert(decision["how"], tuple[Reason, ...])),
+        "notices": notices,
+    }
 
 
 def test_without_pytest_the_tests_are_reported_as_not_run(cli: Cli, installed: Path) -> None:

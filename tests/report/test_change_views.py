@@ -11,10 +11,10 @@ from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
 from roundtable.core.text.sanitize import reveal_hidden_characters
-from roundtable.report.change_words import describe_hunk_provenance, hunk_request_phrase
+from roundtable.report.change_words import describe_hunk_provenance, describe_hunk_request
 from roundtable.report.html import render_session_page
 from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
-from roundtable.report.summary import session_summary_as_data
+from roundtable.report.summary import report_session_as_data
 from roundtable.report.transcript import render_transcript
 from tests.doors.recorded_change import (
     CHARTER,
@@ -46,7 +46,7 @@ def test_the_request_of_a_hunk_is_quoted() -> None:
     build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
     apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
     asked = [("2026-11-16-log-in", build), ("0192-ab", apply), ("D-12", apply), ("", apply)]
-    assert [hunk_request_phrase(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
+    assert [describe_hunk_request(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
         "the task “Log in twice, and whatever else one could want of a door th…”",
         "the decision “Use tokens”",
         "D-12",
@@ -105,12 +105,12 @@ def test_control_characters_in_a_diff_are_spelled_out(view: object) -> None:
 
 
 def test_programs_get_the_change_as_data() -> None:
-    change = session_summary_as_data(WRITTEN)["change"]
+    change = report_session_as_data(WRITTEN)["change"]
     assert change["applied"]["undo"] == "u-7"
     hunk = change["plan"]["hunks"][0]
     assert (hunk["id"], hunk["asked_by"], hunk["written_by"]) == (LOGIN.id, "D-12", ["ada", "bob"])
     assert (hunk["became"], hunk["approved_by"]) == ("taken", "anna")
-    assert session_summary_as_data(fold_session(*EVENTS_UNTIL_PLAN[:1]))["change"] is None
+    assert report_session_as_data(fold_session(*EVENTS_UNTIL_PLAN[:1]))["change"] is None
 
 
 def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:

@@ -11,9 +11,9 @@ from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
-from roundtable.report.costs import build_cost_report, format_money, format_price
+from roundtable.report.costs import build_cost_report, describe_price, render_money
 from roundtable.report.html import render_session_page
-from roundtable.report.summary import session_summary_as_data, usage_summary_as_data
+from roundtable.report.summary import report_session_as_data, report_usage_as_data
 from roundtable.report.transcript import render_cost_table, render_transcript
 from tests.report.test_session_views import (
     AGAIN,
@@ -51,12 +51,12 @@ def prices(session: Session) -> dict[str, str]:
     ],
 )
 def test_the_price_of_one_call(used: Usage, words: str) -> None:
-    assert format_price(used) == words
+    assert describe_price(used) == words
 
 
 def test_small_amounts_of_money_have_four_decimal_places() -> None:
-    assert [format_money(0), format_money(0.0021), format_money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
-    assert format_money(0.00001) == "less than $0.0001"
+    assert [render_money(0), render_money(0.0021), render_money(1234.5)] == ["$0.00", "$0.0021", "$1,234.50"]
+    assert render_money(0.00001) == "less than $0.0001"
 
 
 def test_an_unknown_price_is_never_zero() -> None:
@@ -134,7 +134,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
         move_made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
         move_made(BLIND, "gemini", "z", usage=Usage(10, 5, cost_usd=0.5)),
     )
-    told = usage_summary_as_data(session)
+    told = report_usage_as_data(session)
     assert [told["seats"][seat]["cost_usd"] for seat in ("claude", "gpt", "gemini")] == [None, 0.0, 0.5]
     assert (told["total"]["cost_usd"], told["total"]["price"]) == (0.5, "$0.5000 or more")
     free_and_untold = session_of(
@@ -143,7 +143,7 @@ def test_a_price_that_is_not_known_is_null_for_programs() -> None:
         move_made(BLIND, "claude", "x", usage=Usage(10, 5)),
         move_made(BLIND, "gpt", "y", usage=Usage(10, 5, cost_usd=0.0)),
     )
-    assert usage_summary_as_data(free_and_untold)["total"]["cost_usd"] is None
+    assert report_usage_as_data(free_and_untold)["total"]["cost_usd"] is None
 
 
 def test_a_call_that_timed_out_has_a_cost() -> None:
@@ -234,7 +234,7 @@ def test_every_rendering_shows_the_cost() -> None:
     assert "| claude | 1 | 0 | 9,000 | 67% | 500 | plan ($0.3100 at list price) |" in table
     assert table in render_transcript(session)
     assert "<td class=n>67%</td>" in render_session_page(session)
-    told = session_summary_as_data(session)["usage"]["seats"]["claude"]
+    told = report_session_as_data(session)["usage"]["seats"]["claude"]
     assert (told["plan_tokens"], told["plan_usd"], told["cost_usd"], told["price"]) == (
         9500,
         0.31,

@@ -9,11 +9,11 @@ import pytest
 
 from roundtable.core.session import Session
 from roundtable.report.second_opinion_run import (
-    format_second_opinion_run_id,
+    build_second_opinion_report,
     render_second_opinion_files,
     render_second_opinion_json,
     render_second_opinion_markdown,
-    summarize_second_opinion_run,
+    render_second_opinion_run_id,
 )
 from tests.stories.session_harness import SessionHarness, reconsider_reply
 
@@ -47,8 +47,8 @@ async def held(*, follow_up: bool, script: dict[str, Any] = SPLIT) -> tuple[Sess
 async def test_a_run_id_is_its_start_to_the_microsecond() -> None:
     harness, session = await held(follow_up=False)
     began = next(record.at for record in await harness.records() if record.event.__class__.__name__ == "RunStarted")
-    assert format_second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
-    assert len(format_second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
+    assert render_second_opinion_run_id(session) == "run-" + began.replace("-", "").replace(":", "").replace(".", "")
+    assert len(render_second_opinion_run_id(session)) == len("run-20260328T120000000000Z")
 
 
 @pytest.mark.feature("S2.6", "S2.32", "S2.33", "S2.34", "S2.35", "S2.36")
@@ -62,10 +62,10 @@ async def test_run_json_has_a_version_and_the_reasons_for_a_follow_up_and_for_st
     assert data["rounds"][0]["answers"][0]["text"] == "Because."
     _, plain = await held(follow_up=False)
     assert (
-        summarize_second_opinion_run(plain).follow_up_enabled,
-        summarize_second_opinion_run(plain).follow_up_reason,
+        build_second_opinion_report(plain).follow_up_enabled,
+        build_second_opinion_report(plain).follow_up_reason,
     ) == (False, "")
-    assert summarize_second_opinion_run(plain).stop_reason == "round_one_complete"
+    assert build_second_opinion_report(plain).stop_reason == "round_one_complete"
 
 
 async def test_a_participant_that_failed_says_why() -> None:
@@ -73,7 +73,7 @@ async def test_a_participant_that_failed_says_why() -> None:
         "seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"fault": "quota", "message": "Empty."}]}}
     }
     _, session = await held(follow_up=False, script=script)
-    failed = summarize_second_opinion_run(session).rounds[0].answers[1]
+    failed = build_second_opinion_report(session).rounds[0].answers[1]
     assert (failed.participant, failed.status, failed.text) == ("opencode", "missing", "")
     assert failed.error.startswith("quota: Empty.")
 
@@ -82,7 +82,7 @@ async def test_a_participant_that_failed_says_why() -> None:
 async def test_a_run_contains_each_recommendation_and_marks_unreadable_answers() -> None:
     script = {"seats": {"claude": SPLIT["seats"]["claude"], "opencode": {"turns": [{"text": "I would rather not."}]}}}
     _, session = await held(follow_up=False, script=script)
-    told, unread = summarize_second_opinion_run(session).rounds[0].answers
+    told, unread = build_second_opinion_report(session).rounds[0].answers
     assert (told.status, told.position, told.stance) == ("ok", "Split it", "support")
     assert (unread.status, unread.position, unread.stance) == ("unread", "", "")
     text = render_second_opinion_markdown(session)
@@ -95,7 +95,7 @@ async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
     _, session = await held(follow_up=True)
     text = render_second_opinion_markdown(session)
     for part in (
-        format_second_opinion_run_id(session),
+        render_second_opinion_run_id(session),
         "Stop reason: follow_up_complete",
         "## Round 2: follow_up",
         "### opencode (ok)",
@@ -108,7 +108,7 @@ async def test_the_markdown_file_contains_the_same_as_the_json_file() -> None:
 async def test_session_files_are_stored_under_their_key_and_locked_only_while_held() -> None:
     harness, session = await held(follow_up=False)
     records = await harness.records()
-    key, run = summarize_second_opinion_run(session).session_key, format_second_opinion_run_id(session)
+    key, run = build_second_opinion_report(session).session_key, render_second_opinion_run_id(session)
     files = render_second_opinion_files([(session, records)], None)
     assert sorted(files) == [
         f"logs/runs/{key}/{run}.jsonl",
@@ -130,6 +130,6 @@ async def test_the_session_key_depends_on_the_workspace_and_the_name() -> None:
     for workspace, name in (("/w", "rollout"), ("/v", "rollout"), ("/w", "other"), ("/w", "日本")):
         harness = SessionHarness(SPLIT, meeting="second-opinion")
         await harness.open(seats=PAIR, name=name, workspace=workspace)
-        keys.add(summarize_second_opinion_run(await harness.session()).session_key)
+        keys.add(build_second_opinion_report(await harness.session()).session_key)
     assert len(keys) == 4
     assert all("/" not in key and key.isascii() for key in keys)

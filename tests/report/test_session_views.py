@@ -62,7 +62,7 @@ from roundtable.core.values import (
 from roundtable.core.verdict import Evidence, ParseStatus, Verdict
 from roundtable.report.html import render_round_page, render_session_page
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.summary import round_summary_as_data, session_summary_as_data
+from roundtable.report.summary import report_round_as_data, report_session_as_data
 from roundtable.report.transcript import render_round_as_markdown, render_transcript
 
 BLIND, BALLOT, AGAIN = "council/1-blind", "council/2-ballot", "council/3-reconsider"
@@ -504,7 +504,7 @@ def test_a_seat_keeps_the_colour_it_was_given() -> None:
 
 
 def test_a_summary_is_plain_data_with_a_version() -> None:
-    data = session_summary_as_data(full_session(NASTY), texts=True)
+    data = report_session_as_data(full_session(NASTY), texts=True)
     assert json.loads(json.dumps(data)) == data == json.loads(msgspec.json.encode(data))
     assert data["v"] == 1
     assert (data["id"], data["name"], data["status"]) == ("s-1", "api", "reached")
@@ -522,14 +522,14 @@ def test_a_summary_is_plain_data_with_a_version() -> None:
 
 
 def test_a_summary_without_texts_is_short() -> None:
-    turns = [turn for record in session_summary_as_data(full_session())["rounds"] for turn in record["turns"]]
+    turns = [turn for record in report_session_as_data(full_session())["rounds"] for turn in record["turns"]]
     assert not any("text" in turn for turn in turns)
-    assert round_summary_as_data(full_session().find_round(BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
+    assert report_round_as_data(full_session().find_round(BLIND), texts=True)["turns"][1]["text"].startswith("GraphQL")
 
 
 def test_a_summary_of_a_session_that_waits() -> None:
     gate = Gate("go", "Go on?", ("yes", "no"), "no")
-    data = session_summary_as_data(session_of(session_opened(), GateOpened(gate)))
+    data = report_session_as_data(session_of(session_opened(), GateOpened(gate)))
     assert (data["status"], data["round"], data["decision"], data["degraded"]) == ("waiting", None, None, False)
     assert data["open_gate"]["options"] == ["yes", "no"]
     assert data["usage"]["total"]["cost_usd"] is None

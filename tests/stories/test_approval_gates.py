@@ -14,8 +14,8 @@ from roundtable.core.events import AnswerSource
 from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
-from roundtable.doors.mcp.session_view import build_meeting_tool_status, render_meeting_tool_text
-from roundtable.report.change_words import hunk_request_phrase
+from roundtable.doors.mcp.session_view import build_mcp_meeting_status, render_mcp_meeting_text
+from roundtable.report.change_words import describe_hunk_request
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
@@ -52,7 +52,7 @@ async def test_a_gate_that_took_its_default_does_not_reject_the_draft(
     assert (decision.outcome, decision.next_step) == (Outcome.DEADLOCK, "later")
     assert "nobody approved it" in decision_sentence(decision)
     session = await bench.sessions.get(meeting.session)
-    text = render_meeting_tool_text(build_meeting_tool_status(session, (), None), session)
+    text = render_mcp_meeting_text(build_mcp_meeting_status(session, (), None), session)
     assert "Next step: decide later." in text
     assert "The person chose" not in text, "nobody did"
     later = await bench.meetings.run(
@@ -360,7 +360,7 @@ async def test_a_hunk_in_a_file_that_nobody_asked_for_is_flagged(bench: Roundtab
     carried = await bench.sessions.get(later)
     plan = next(result for result in carried.results.values() if isinstance(result, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
-    assert hunk_request_phrase(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
+    assert describe_hunk_request(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")

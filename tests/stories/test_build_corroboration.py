@@ -11,8 +11,8 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.faults import UsageError
 from roundtable.core.values import Outcome
-from roundtable.report.change_words import candidate_table_rows
-from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.change_words import render_candidate_table_rows
+from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
 from tests.repository import git, write
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.slug_project import (
@@ -136,9 +136,9 @@ async def test_the_person_chooses_when_only_one_candidates_test_shows_a_differen
     assert decision_sentence(decision).startswith("Candidates pass every check and behave differently.")
     assert (code / "slug.py").read_text() == SLUG
     result = last_trial(await bench.sessions.get(meeting.session))
-    assert {row[0]: row[3] for row in candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
-    assert "the 2 candidates behave in 2 ways." in reasons_text(result.how)
-    assert reasons_text(result.how).endswith(f"Nothing that was run shows which of {' and '.join(seats)} is right.")
+    assert {row[0]: row[3] for row in render_candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
+    assert "the 2 candidates behave in 2 ways." in describe_reasons(result.how)
+    assert describe_reasons(result.how).endswith(f"Nothing that was run shows which of {' and '.join(seats)} is right.")
 
     meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
     decision = await hold_with_person(meeting, bench, PILE, which=("claude", ""), approve=("all", ""))
@@ -402,7 +402,7 @@ async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_
     assert DOUBT in gates["doubt"].question
     assert DOUBT in gates["approve"].question
     assert (code / "slug.py").read_text() == OR_NOTHING
-    rows = candidate_table_rows(last_trial(await bench.sessions.get(meeting.session)))
+    rows = render_candidate_table_rows(last_trial(await bench.sessions.get(meeting.session)))
     assert {row[0]: row[-1] for row in rows}["claude"] == "in doubt"
 
 

@@ -12,7 +12,7 @@ from roundtable.core.change_history import newest_change
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
-from roundtable.report.change_words import candidate_table_rows, render_diffstat
+from roundtable.report.change_words import render_candidate_table_rows, render_diffstat
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.repository import commit, git, own_python, repository, sandbox, write
 from tests.stories.desk_meeting import DeskMeeting
@@ -117,7 +117,7 @@ async def test_candidates_that_were_not_run_are_not_reported_as_equal(tmp_path: 
         session = await desk.sessions.get(meeting.session)
     assert "Nothing was run that could distinguish the 2 candidates." in decision_sentence(decision)
     assert "There was no check or test to run on it." in decision_sentence(decision), "and so it was run nowhere"
-    assert [row[3] for row in candidate_table_rows(last_trial(session))] == ["–", "–"]
+    assert [row[3] for row in render_candidate_table_rows(last_trial(session))] == ["–", "–"]
 
 
 async def test_naming_a_function_in_the_task_asks_for_changes_in_its_file(bench: Roundtable, code: Path) -> None:

@@ -19,8 +19,8 @@ from roundtable.report.recount import (
     RuleRecount,
     SeatRecount,
     describe_seat_absence,
-    rule_recount_rows,
-    seat_recount_rows,
+    render_rule_recount_rows,
+    render_seat_recount_rows,
 )
 from tests.stories.session_harness import (
     DISPUTE,
@@ -136,13 +136,13 @@ async def test_a_recount_names_seats_that_followed_the_others_without_evidence()
         }
     )
     result = await hold_and_recount(harness, options=("REST", "GraphQL"))
-    moved = {row[0]: row[1:3] for row in seat_recount_rows(result)}
+    moved = {row[0]: row[1:3] for row in render_seat_recount_rows(result)}
     assert moved == {"claude": ("A", "no"), "gpt": ("B → A", "yes, without evidence"), "gemini": ("A", "no")}
     assert recounted_rule(result, "blind vote").winner == "A"
     assert recounted_rule(result, "majority of last positions").why == "3 of 3 seats."
     assert not recounted_rule(result, "every score at least 9").applies
     assert not recounted_rule(result, "ranked: elimination only").applies
-    assert {row[0] for row in rule_recount_rows(result)} == {"blind vote", "majority of last positions"}
+    assert {row[0] for row in render_rule_recount_rows(result)} == {"blind vote", "majority of last positions"}
 
 
 async def test_a_recount_counts_a_missing_seat_and_its_cost() -> None:
@@ -156,7 +156,7 @@ async def test_a_recount_counts_a_missing_seat_and_its_cost() -> None:
         }
     )
     result = await hold_and_recount(harness, options=("REST", "GraphQL"))
-    rows = {row[0]: row for row in seat_recount_rows(result)}
+    rows = {row[0]: row for row in render_seat_recount_rows(result)}
     assert rows["gpt"][1:3] == ("–", "no answer")
     assert (recounted_seats(result)["claude"].calls, rows["claude"][4]) == (1, "free")
     assert recounted_seats(result)["gpt"].without.changed is False

@@ -15,8 +15,8 @@ from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.text.quotation import quote_markdown
 from roundtable.core.values import Decision, Outcome
-from roundtable.doors.mcp.session_view import build_meeting_tool_status as as_told
-from roundtable.doors.mcp.session_view import render_meeting_tool_text
+from roundtable.doors.mcp.session_view import build_mcp_meeting_status as as_told
+from roundtable.doors.mcp.session_view import render_mcp_meeting_text
 from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import describe_file_contributions
@@ -82,7 +82,7 @@ async def test_a_delivered_repository_has_one_commit_per_stage_with_its_contribu
     session = await bench.sessions.get(meeting.session)
     for told in (
         live_lines_as_text(live_decision_lines(session, "here")),
-        render_meeting_tool_text(as_told(session, (), None), session),
+        render_mcp_meeting_text(as_told(session, (), None), session),
     ):
         assert "Next step: none, the project was delivered." in told
     subjects = git(folder, "log", "--reverse", "--format=%s").split("\n")[:-1]

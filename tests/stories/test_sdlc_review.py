@@ -19,7 +19,7 @@ from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Limits
-from roundtable.report.reasons import reasons_text
+from roundtable.report.reasons import describe_reasons
 from roundtable.report.stage_words import stage_notice_sentences
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.planted import End, planted
@@ -295,7 +295,7 @@ async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtabl
     write(desk.workspace, {"shop/long.py": LONG})
     _, end = await hold_review_of_long_file(desk)
     assert await files_of(desk, end) == {"shop/long.py": LONG.replace("/ second", "/ second if second else 0")}
-    assert reasons_text(end.notices[-1:]).startswith("Fixes could not be run: shop/long.py ")
+    assert describe_reasons(end.notices[-1:]).startswith("Fixes could not be run: shop/long.py ")
 
 
 async def test_a_review_stage_without_files_has_nothing_to_review(desk: Roundtable) -> None:

@@ -13,7 +13,7 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
-from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
 from roundtable.report.stage_words import stage_notice_sentences
 from tests.stories.desk_meeting import DeskMeeting, Turns
 from tests.stories.test_memory import QUESTION, hold_council
@@ -300,7 +300,7 @@ async def test_a_rejected_proposal_inside_a_longer_agreement_is_flagged(bench: R
     (end,) = list_stage_ends(session)
     assert "R2 It stores notes in SQLite." in session.gates["decree"].question
     assert end.how == ("agreed" if answer == "allow" else "failed")
-    notice = reasons_text(end.notices[-1:])
+    notice = describe_reasons(end.notices[-1:])
     assert (decree.id in notice, "Nobody here can run it." in notice) == (True, answer != "allow")
 
 

@@ -15,7 +15,10 @@ from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
 from roundtable.meetings import find_meeting
 from roundtable.report.html import render_session_page
 from roundtable.report.reasons import decision_sentence
-from roundtable.report.second_opinion_run import second_opinion_follow_up_reason, second_opinion_stop_reason
+from roundtable.report.second_opinion_run import (
+    report_second_opinion_follow_up_reason,
+    report_second_opinion_stop_reason,
+)
 from roundtable.report.transcript import render_transcript
 from tests.doors.command_line import Cli
 from tests.stories.kill_and_resume import full_prompt, kill_meeting_after_every_fact, last_message
@@ -80,8 +83,8 @@ async def test_opposite_answers_are_divergent_and_followed_up_once() -> None:
     assert await round_names(harness) == [FIRST, FOLLOW_UP], (
         "yes against no needs no ballot, and there is no third round"
     )
-    assert second_opinion_follow_up_reason(session) == "disagreement"
-    assert second_opinion_stop_reason(session) == "follow_up_complete"
+    assert report_second_opinion_follow_up_reason(session) == "disagreement"
+    assert report_second_opinion_stop_reason(session) == "follow_up_complete"
     assert "They disagree." in last_message(harness, FOLLOW_UP, "claude")
     assert [dissent.seat for dissent in decision.dissent] == list(PAIR)
 
@@ -148,7 +151,7 @@ async def test_two_agreeing_answers_in_chinese_are_not_divergent() -> None:
     decision = await hold_meeting(harness, follow_up=True, question="要不要拆分这个仓库？", language="zh")
     assert decision.outcome is Outcome.REACHED
     assert await round_names(harness) == [FIRST, BALLOT]
-    assert second_opinion_stop_reason(await harness.session()) == "follow_up_not_needed"
+    assert report_second_opinion_stop_reason(await harness.session()) == "follow_up_not_needed"
     assert "“应该拆成两个仓库”" in decision.text
     assert "“建议把桥接部分独立出来”" in decision.text
 
@@ -172,10 +175,10 @@ async def test_if_stances_do_not_decide_the_seats_rate_whether_their_answers_agr
     )
     decision = await hold_meeting(harness, follow_up=True)
     session = await harness.session()
-    assert second_opinion_follow_up_reason(session) == reason
+    assert report_second_opinion_follow_up_reason(session) == reason
     assert list(session.rounds)[:2] == [FIRST, BALLOT]
     assert (decision.outcome is Outcome.REACHED) is not bool(reason)
-    assert second_opinion_stop_reason(session) == ("follow_up_complete" if reason else "follow_up_not_needed")
+    assert report_second_opinion_stop_reason(session) == ("follow_up_complete" if reason else "follow_up_not_needed")
 
 
 @pytest.mark.feature("S2.3")
@@ -208,7 +211,7 @@ async def test_a_blocking_risk_is_followed_up_even_if_all_say_yes() -> None:
         ),
     )
     decision = await hold_meeting(harness, follow_up=True)
-    assert second_opinion_follow_up_reason(await harness.session()) == "risk"
+    assert report_second_opinion_follow_up_reason(await harness.session()) == "risk"
     assert f"- claude, to be settled first: “{risk}”" in decision.text
     assert "- opencode: “Links may break”" in decision.text
     calm = create_harness(
@@ -216,7 +219,7 @@ async def test_a_blocking_risk_is_followed_up_even_if_all_say_yes() -> None:
         opencode=opinion_turns(opinion_reply("split.", "yes", "Links may break")),
     )
     await hold_meeting(calm, follow_up=True)
-    assert second_opinion_stop_reason(await calm.session()) == "follow_up_not_needed", (
+    assert report_second_opinion_stop_reason(await calm.session()) == "follow_up_not_needed", (
         "a risk that blocks nothing is only told"
     )
 
@@ -290,7 +293,7 @@ async def test_a_second_opinion_says_so_if_every_participant_fails(follow_up: bo
     decision = await hold_meeting(harness, follow_up=follow_up)
     assert decision.outcome is Outcome.INSUFFICIENT
     assert [absence.seat for absence in decision.missing] == list(PAIR)
-    assert second_opinion_stop_reason(await harness.session()) == "all_participants_failed"
+    assert report_second_opinion_stop_reason(await harness.session()) == "all_participants_failed"
 
 
 @pytest.mark.feature("S2.37")
@@ -299,8 +302,8 @@ async def test_if_the_follow_up_fails_the_first_round_decides() -> None:
     harness = create_harness(**broken)
     decision = await hold_meeting(harness, follow_up=True)
     session = await harness.session()
-    assert second_opinion_stop_reason(session) == "follow_up_failed"
-    assert second_opinion_follow_up_reason(session) == "disagreement"
+    assert report_second_opinion_stop_reason(session) == "follow_up_failed"
+    assert report_second_opinion_follow_up_reason(session) == "disagreement"
     assert decision.outcome is Outcome.DEADLOCK
     assert decision.basis == (FIRST,)
     assert decision.degraded
@@ -313,10 +316,10 @@ async def test_a_follow_up_without_a_quorum_counts_as_failed_and_the_first_round
     quorum = Limits(retries=0, quorum=Quorum(2))
     decision = await hold_meeting(harness, follow_up=True, limits=quorum)
     assert decision.basis == (FIRST,)
-    assert second_opinion_stop_reason(await harness.session()) == "follow_up_failed"
+    assert report_second_opinion_stop_reason(await harness.session()) == "follow_up_failed"
     harness = create_harness(claude=SPLIT["claude"], opencode=FAILING)
     assert (await hold_meeting(harness, follow_up=True, limits=quorum)).outcome is Outcome.INSUFFICIENT
-    assert second_opinion_stop_reason(await harness.session()) == "round_one_complete", (
+    assert report_second_opinion_stop_reason(await harness.session()) == "round_one_complete", (
         "nobody looked whether a follow-up was needed"
     )
 
@@ -325,17 +328,17 @@ async def test_a_follow_up_without_a_quorum_counts_as_failed_and_the_first_round
 async def test_a_follow_up_beyond_the_budget_counts_as_failed() -> None:
     harness = create_harness(**SPLIT)
     await hold_meeting(harness, follow_up=True, limits=Limits(retries=0, budget_tokens=1))
-    assert second_opinion_stop_reason(await harness.session()) == "follow_up_failed"
+    assert report_second_opinion_stop_reason(await harness.session()) == "follow_up_failed"
 
 
 @pytest.mark.feature("S2.37")
 async def test_a_second_opinion_without_a_requested_follow_up_is_complete_after_one_round() -> None:
     harness = create_harness(**SPLIT)
     await harness.open(seats=PAIR)
-    assert second_opinion_stop_reason(await harness.session()) == "", "it has not been held yet"
+    assert report_second_opinion_stop_reason(await harness.session()) == "", "it has not been held yet"
     await harness.run()
-    assert second_opinion_stop_reason(await harness.session()) == "round_one_complete"
-    assert second_opinion_follow_up_reason(await harness.session()) == ""
+    assert report_second_opinion_stop_reason(await harness.session()) == "round_one_complete"
+    assert report_second_opinion_follow_up_reason(await harness.session()) == ""
 
 
 @pytest.mark.feature("S2.12")

@@ -42,7 +42,7 @@ from roundtable.core.stages import Stage
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.text.wording import add_full_stop, pluralize
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
-from roundtable.live.gate_options import gate_option_hint, gate_option_letters, gate_option_on_enter
+from roundtable.live.gate_options import live_gate_option_hint, live_gate_option_letters, live_gate_option_on_enter
 from roundtable.report import phrases
 from roundtable.report.change_words import (
     describe_gate_answer_text,
@@ -51,7 +51,7 @@ from roundtable.report.change_words import (
     render_diffstat,
     render_hunk_lines,
 )
-from roundtable.report.costs import NO_VALUE, build_cost_report, format_price
+from roundtable.report.costs import NO_VALUE, build_cost_report, describe_price
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 from roundtable.report.step_words import describe_running_step, render_step_result_lines
 
@@ -143,7 +143,7 @@ class EventNarrator:
             else _move_lines(move, self._proposals, self._expect.codec)
         )
         if not move.verdict.counts:
-            lines.append(LiveLine(sanitize_line(phrases.explain_unread_reply(move, self._expect)), "fault", move.seat))
+            lines.append(LiveLine(sanitize_line(phrases.describe_unread_reply(move, self._expect)), "fault", move.seat))
         if move.status is MoveStatus.LATE:
             lines.append(LiveLine("Too late for this round: recorded but not counted.", "fault", move.seat))
         return lines
@@ -238,7 +238,7 @@ def _move_lines(move: MoveMade, proposals: Mapping[str, str], codec: str) -> lis
 
 def _describe_move_figures(move: MoveMade) -> str:
     """Tokens, cost and duration of a move, such as `412 tokens, free, 1.2 s`."""
-    return f"{move.usage.tokens:,} tokens, {format_price(move.usage)}, {move.timing.total:.1f} s"
+    return f"{move.usage.tokens:,} tokens, {describe_price(move.usage)}, {move.timing.total:.1f} s"
 
 
 def live_fault_line(fault: Fault) -> str:
@@ -339,10 +339,10 @@ def live_gate_lines(gate: Gate) -> list[LiveLine]:
     lines = [LiveLine(f"Gate {gate.id}: {sanitize_line(gate.question)}", "system")]
     if is_approval_gate(gate) or is_confirmation_gate(gate):
         return [*lines, LiveLine(f"{', '.join(gate.options)}. The default is {gate.default}.", indent=2)]
-    keys = gate_option_letters(gate)
-    usual = " (default)" if gate_option_on_enter(gate) else " (default when headless)"
+    keys = live_gate_option_letters(gate)
+    usual = " (default)" if live_gate_option_on_enter(gate) else " (default when headless)"
     for number, option in enumerate(gate.options, 1):
-        details = gate_option_hint(gate, option)
+        details = live_gate_option_hint(gate, option)
         key = f" ({keys[option]})" if option in keys else ""
         mark = usual if option == gate.default else ""
         lines.append(
@@ -432,7 +432,7 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
 def _notice_lines(decision: Decision) -> Iterator[LiveLine]:
     if not decision.degraded:
         return
-    yield LiveLine(phrases.degraded_heading(decision), "fault")
+    yield LiveLine(phrases.render_degraded_heading(decision), "fault")
     for absence in decision.missing:
         sign = live_fault_glyph(absence.fault)
         yield LiveLine(
@@ -466,7 +466,7 @@ def _vote_lines(decision: Decision) -> Iterator[LiveLine]:
 
 def _text_lines(decision: Decision) -> Iterator[LiveLine]:
     if decision.text:
-        yield LiveLine(phrases.decision_text_heading(sanitize_line(decision.author)), "system")
+        yield LiveLine(phrases.render_decision_text_heading(sanitize_line(decision.author)), "system")
         yield LiveLine(decision.text.strip(), indent=2)
 
 
@@ -491,7 +491,7 @@ def _change_lines(session: Session, change: ChangeHistory, address: str) -> Iter
 
 def _dissent_lines(decision: Decision) -> Iterator[LiveLine]:
     if decision.dissent:
-        yield LiveLine(f"{phrases.dissent_heading(decision)}:", "system")
+        yield LiveLine(f"{phrases.render_dissent_heading(decision)}:", "system")
     for dissent in decision.dissent:
         position = sanitize_line(dissent.position) or "(no position)"
         yield LiveLine(f"{sanitize_line(dissent.seat)}: {position}", "strong", indent=2)

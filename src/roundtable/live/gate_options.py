@@ -30,7 +30,7 @@ OPTION_REASON_QUESTIONS = {
 """The questions for options that need a reason."""
 
 
-def gate_option_letters(gate: Gate) -> dict[str, str]:
+def live_gate_option_letters(gate: Gate) -> dict[str, str]:
     """The letter that selects each option: its first, if no other option begins with it."""
     first = Counter(option[:1].casefold() for option in gate.options)
     return {
@@ -40,32 +40,32 @@ def gate_option_letters(gate: Gate) -> dict[str, str]:
     }
 
 
-def gate_option_hint(gate: Gate, option: str) -> str:
+def live_gate_option_hint(gate: Gate, option: str) -> str:
     """The meaning of an option in one line; empty if it is not explained."""
     return sanitize_line(gate.details.get(option) or _OPTION_MEANINGS.get(option, ""))
 
 
-def gate_option_on_enter(gate: Gate) -> str:
+def live_gate_option_on_enter(gate: Gate) -> str:
     """The option of an empty line: the default, but never one that ends the meeting."""
     return "" if gate.default == NextStep.STOP else gate.default
 
 
-def match_gate_option(gate: Gate, typed: str) -> str | None:
+def match_live_gate_option(gate: Gate, typed: str) -> str | None:
     """The option selected by a number, name, letter or empty line; None if there is no such option."""
     if not typed:
-        return gate_option_on_enter(gate) or None
+        return live_gate_option_on_enter(gate) or None
     if typed in gate.options:
         return typed
     word = typed.casefold()
     by_name = {option.casefold(): option for option in gate.options}
     by_number = {str(number): option for number, option in enumerate(gate.options, 1)}
-    by_letter = {letter: option for option, letter in gate_option_letters(gate).items()}
+    by_letter = {letter: option for option, letter in live_gate_option_letters(gate).items()}
     return by_name.get(word) or by_number.get(word) or by_letter.get(word)
 
 
-def parse_gate_answer(gate: Gate, typed: str) -> tuple[str | None, str]:
+def parse_live_gate_answer(gate: Gate, typed: str) -> tuple[str | None, str]:
     """The option and the reason of a typed line such as `back: think of the cache`."""
-    if (option := match_gate_option(gate, typed)) is not None:
+    if (option := match_live_gate_option(gate, typed)) is not None:
         return option, ""
     word, colon, reason = typed.partition(":")
-    return (match_gate_option(gate, word.strip()) if colon and word.strip() else None), reason.strip()
+    return (match_live_gate_option(gate, word.strip()) if colon and word.strip() else None), reason.strip()

@@ -47,9 +47,9 @@ from roundtable.meetings.write_change import (
     render_prompt_hunks,
 )
 from roundtable.report.candidate_words import (
+    behaviour_question_sentence,
     describe_candidate_behaviour,
-    unverified_candidate_question,
-    which_behaviour_question,
+    unverified_candidate_question_sentence,
 )
 
 STAGE = "build"
@@ -147,7 +147,14 @@ async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: 
     }
     details[NONE_OPTION] = "take none of them"
     return await table.gate(
-        Gate(DOUBT_GATE, unverified_candidate_question(result), tuple(details), NONE_OPTION, details, writes=True)
+        Gate(
+            DOUBT_GATE,
+            unverified_candidate_question_sentence(result),
+            tuple(details),
+            NONE_OPTION,
+            details,
+            writes=True,
+        )
     )
 
 
@@ -156,7 +163,7 @@ async def _ask_which_behaviour(table: Table, result: CandidatesTried, behaviours
     details = {seat: describe_candidate_behaviour(result, seat) for seat in behaviours} | {
         NONE_OPTION: "take none of them"
     }
-    return await table.gate(Gate(WHICH_GATE, which_behaviour_question(result), tuple(details), NONE_OPTION, details))
+    return await table.gate(Gate(WHICH_GATE, behaviour_question_sentence(result), tuple(details), NONE_OPTION, details))
 
 
 MEETING = Meeting(

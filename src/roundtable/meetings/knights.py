@@ -29,7 +29,7 @@ from roundtable.meetings.shared_rounds import (
     prove_claims_of_round,
     render_options_for_prompt,
 )
-from roundtable.report.reasons import decision_sentence, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons
 
 TURNS = Turns(concurrency="sequential", visibility="same_round", signed=True, order="priority")
 SPEAK = PlannedRound("speak", "score-json", TURNS)
@@ -127,7 +127,7 @@ async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
 async def _ask_to_continue(table: Table, accord: rule.KnightsAccord, last_round: int) -> str:
     """Ask the person before the last rounds whether to go on."""
     rounds_left = last_round - len(accord.rounds)
-    status = f"No consensus after {len(accord.rounds)} rounds: {reasons_text(accord.ruling.why)}"
+    status = f"No consensus after {len(accord.rounds)} rounds: {describe_reasons(accord.ruling.why)}"
     question = " ".join(
         (status, f"Scores: {accord.scores}.", *accord.blocking(), f"Continue for up to {rounds_left} more rounds?")
     )

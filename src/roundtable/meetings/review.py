@@ -29,7 +29,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.diffs import DIFF_CONTEXT_NAME
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.report.finding_words import add_review_text
+from roundtable.report.finding_words import render_review_decision_text
 
 BLIND = PlannedRound("blind", "findings", Turns(visibility="none"))
 EXAMINE = PlannedRound("examine", "proofs", Turns(visibility="own"))
@@ -81,7 +81,7 @@ def _decide(
     weighed: Sequence[WeighedFinding], rounds: Sequence[Round], sandbox: str, missing_proofs_reason: str = ""
 ) -> Decision:
     """The decision of the review with its text."""
-    return add_review_text(decide_review(weighed, rounds, sandbox, missing_proofs_reason), weighed)
+    return render_review_decision_text(decide_review(weighed, rounds, sandbox, missing_proofs_reason), weighed)
 
 
 async def _ask_to_examine(table: Table, name: str, unproven: Sequence[Finding]) -> Round:

@@ -11,7 +11,7 @@ from roundtable.core.ports import Table
 from roundtable.core.reasons import Reasons
 from roundtable.core.values import Expect, Gate, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.report.reasons import reasons_text
+from roundtable.report.reasons import describe_reasons
 
 APPLY_HINT = "with `roundtable apply`"
 """The words of a gate about the command that carries out a decision."""
@@ -44,7 +44,7 @@ async def hold_position_ballot(table: Table, name: str, answers: Round) -> Posit
 async def ask_choose_gate(table: Table, reasons: Reasons, proposals: Sequence[Proposal], preface: str = "") -> str:
     """Ask the person to choose one of the proposals; returns an empty string if nobody chooses."""
     details = {proposal.id: proposal.text for proposal in proposals}
-    question = " ".join(filter(None, (preface, reasons_text(reasons), "Which proposal do you choose?")))
+    question = " ".join(filter(None, (preface, describe_reasons(reasons), "Which proposal do you choose?")))
     choice = await table.gate(Gate("choose", question, (*details, "none"), default="none", details=details))
     return "" if choice == "none" else choice
 

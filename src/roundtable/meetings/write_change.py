@@ -48,7 +48,7 @@ from roundtable.report.change_reasons import (
     permanent_loss_sentence,
     render_commit_message_of_change,
 )
-from roundtable.report.reasons import reason_sentence, reasons_text
+from roundtable.report.reasons import describe_reasons, reason_sentence
 
 APPROVE_GATE, TESTS_GATE = "approve", "approve-tests"
 DESTROY_GATE, DESTROY_TESTS_GATE = "destroy", "destroy-tests"
@@ -152,7 +152,7 @@ async def ask_approval_and_write_change(
                 progress.ask_again(weaker)
                 continue
             return await _write_change(table, progress, decision, planned, rehearsed, gate, choice)
-        if repaired := await _ask_for_repair(table, progress, rehearsed, reasons_text(problems)):
+        if repaired := await _ask_for_repair(table, progress, rehearsed, describe_reasons(problems)):
             draft, progress.problem = repaired, ()
             progress.required_checks = tuple(check.name for check in rehearsed.checks if check.passed)
             progress.preface = (NotYetWritten(), *problems, DraftRepaired(progress.seat))
@@ -183,7 +183,7 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
         again_of = name if questions_left == MAX_QUESTIONS and gate != name and not progress.problem else ""
         details = {option: meaning for option, meaning in WRITE_CHOICES.items() if questions_left or option != "ask"}
         question = change_approval_sentence(
-            planned, progress.authors or (progress.seat,), reasons_text(progress.preface), progress.branch
+            planned, progress.authors or (progress.seat,), describe_reasons(progress.preface), progress.branch
         )
         answer = await table.gate(Gate(gate, question, tuple(details), "none", details, writes=True, again_of=again_of))
         if answer != "ask":

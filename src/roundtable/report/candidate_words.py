@@ -108,7 +108,7 @@ def _trial_sentence(reason: why.TrialReason) -> str:
     match reason:
         case why.NoCandidatePassed():
             problems = (
-                f"{seat}: {summarize_candidate_problems(found) or 'The candidate did not pass.'}"
+                f"{seat}: {describe_first_candidate_problems(found) or 'The candidate did not pass.'}"
                 for seat, found in reason.candidates.items()
             )
             return " ".join(("No candidate passed.", *problems))
@@ -190,7 +190,7 @@ def _merge_sentence(reason: why.MergeReason) -> str:
         case why.JudgesCompared():
             return " ".join(_judge_sentences(reason))
         case why.AdditionsFailed():
-            problems = summarize_candidate_problems(reason.problems)
+            problems = describe_first_candidate_problems(reason.problems)
             failed = "The additions that the judges wanted did not pass"
             return f"{failed}, so {reason.base}'s candidate is used alone. {problems}".strip()
         case why.CandidatesMerged() if not reason.taken and not reason.removed:
@@ -230,11 +230,9 @@ def _files_stage_sentence(reason: why.FilesStageReason) -> str:
     match reason:
         case why.CandidateLeftOut():
             different = "It behaves differently from most candidates for inputs similar to those of the task."
-            return (
-                f"{reason.seat}'s candidate was left out. {summarize_candidate_problems(reason.problems) or different}"
-            )
+            return f"{reason.seat}'s candidate was left out. {describe_first_candidate_problems(reason.problems) or different}"
         case why.CandidateDoubtful():
-            problems = summarize_candidate_problems(reason.problems)
+            problems = describe_first_candidate_problems(reason.problems)
             return f"{reason.seat}'s candidate did not pass its checks. {problems}"
         case why.FilesDropped():
             refused = " ".join(map(refused_file_sentence, reason.files[:_MAX_PROBLEMS]))
@@ -277,7 +275,7 @@ def candidate_problem_sentences(problems: CandidateProblems) -> Iterator[str]:
         yield f"It no longer passes {_join_lines(problems.lost_tests)}."
 
 
-def summarize_candidate_problems(problems: CandidateProblems) -> str:
+def describe_first_candidate_problems(problems: CandidateProblems) -> str:
     """The first reasons why a candidate did not pass, and how many more there are; empty if there are none."""
     sentences = list(candidate_problem_sentences(problems))
     more = len(sentences) - _MAX_PROBLEMS
@@ -303,12 +301,12 @@ def render_candidate_trial(candidate: Candidate) -> str:
 _DIFFERENT_BEHAVIOUR = "Candidates pass every check and behave differently."
 
 
-def which_behaviour_question(tried: CandidatesTried) -> str:
+def behaviour_question_sentence(tried: CandidatesTried) -> str:
     """The question which of several behaviours is right."""
     return " ".join((_DIFFERENT_BEHAVIOUR, *_difference_sentences(tried.apart), "Which is right?"))
 
 
-def unverified_candidate_question(tried: CandidatesTried) -> str:
+def unverified_candidate_question_sentence(tried: CandidatesTried) -> str:
     """The question whether to take a candidate that could not be verified independently."""
     doubts = [
         _only_problem_sentence(
@@ -344,7 +342,7 @@ def describe_candidate_difference(tried: CandidatesTried, seat: str) -> str:
 def describe_candidate_result(candidate: Candidate, tried: CandidatesTried) -> str:
     """The files of a candidate and the results of running it, for the person who chooses one."""
     ran = "passed what was run." if candidate.checks or candidate.tests else "there was nothing to run it against."
-    result = ran if candidate.passed else summarize_candidate_problems(candidate_problems(candidate))
+    result = ran if candidate.passed else describe_first_candidate_problems(candidate_problems(candidate))
     return f"{_join_lines(candidate.files)}: {result} {describe_candidate_difference(tried, candidate.seat)}".strip()
 
 

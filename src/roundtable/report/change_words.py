@@ -71,7 +71,7 @@ def describe_gate_answer_text(answer: GateAnswered) -> str:
     return "; ".join(f"{change} {', '.join(ids)}" for change, ids in hunks_by_change.items() if ids) or answer.text
 
 
-def hunk_request_phrase(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
+def describe_hunk_request(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
     """The origin of the request for a hunk: the task or decision in its own words, or the name of a claim."""
     charter = session.charter
     source, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
@@ -84,7 +84,7 @@ def hunk_request_phrase(session: Session, asked_by: str, length: int = _REQUEST_
 
 def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
     """The origin of a hunk, such as `requested by the task “Log in”, written by gpt, taken (anna)`."""
-    request = hunk_request_phrase(session, past.hunk.asked_by)
+    request = describe_hunk_request(session, past.hunk.asked_by)
     words = [f"requested by {request}" if request else "not requested"]
     words += [f"written by {' and '.join(past.wrote)}"] if past.wrote else []
     words += [f"{past.state} ({past.by})" if past.by else past.state] if past.state else []
@@ -93,7 +93,7 @@ def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
 
 def render_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) -> list[str]:
     """The origin of a hunk in full, one line each: the request, the writers, and the parts taken from other seats."""
-    request = hunk_request_phrase(session, hunk.asked_by, length=0)
+    request = describe_hunk_request(session, hunk.asked_by, length=0)
     writers = " and ".join(authors.of(hunk.path))
     parts = [part for part in authors.took if part.path == hunk.path]
     return [
@@ -183,7 +183,7 @@ def describe_change_refusal(label: str, refusal: Refusal) -> str:
     return f"{label}: {refusal.path} ({reason})." if refusal.path else f"{label}: {reason}."
 
 
-def candidate_table_rows(result: CandidatesTried) -> list[tuple[str, ...]]:
+def render_candidate_table_rows(result: CandidatesTried) -> list[tuple[str, ...]]:
     """A row per candidate under CANDIDATE_COLUMNS, best first."""
     return [_candidate_row(candidate, result.candidates) for candidate in result.candidates]
 
@@ -215,7 +215,7 @@ def _passed_share(passed: Iterable[bool]) -> str:
     return f"{sum(ended)} of {len(ended)}" if ended else "–"
 
 
-def check_result_table_rows(rehearsed: ChangeRehearsed) -> list[tuple[str, ...]]:
+def render_check_result_table_rows(rehearsed: ChangeRehearsed) -> list[tuple[str, ...]]:
     """A row for each check of a rehearsal, with its result before and after the change (CHECK_COLUMNS)."""
     before = {check.name: check for check in rehearsed.before}
     return [(check.name, _check_state(before.get(check.name)), _check_state(check)) for check in rehearsed.checks]
@@ -229,7 +229,7 @@ def _check_state(outcome: CheckOutcome | None) -> str:
     return "passed" if outcome.passed else "stopped" if outcome.code is None else f"failed ({outcome.code})"
 
 
-def taken_part_rows(took: Iterable[Contribution]) -> list[tuple[str, ...]]:
+def render_taken_part_rows(took: Iterable[Contribution]) -> list[tuple[str, ...]]:
     """A row per part under TAKEN_PART_COLUMNS."""
     return [(part.path, part.symbol or "whole file", part.seat) for part in took]
 

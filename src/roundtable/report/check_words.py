@@ -17,7 +17,7 @@ _ORIGINAL_TESTS_ADVICE = (
 )
 
 
-def format_check_label(check: CheckOutcome | FailedCheck) -> str:
+def describe_check(check: CheckOutcome | FailedCheck) -> str:
     """The name of a check, and whether it ran with the original tests."""
     return f"{join_text_lines(check.name)}{' (with the original tests)' if check.original_tests else ''}"
 
@@ -31,7 +31,7 @@ def refused_file_sentence(refused: RefusedFile) -> str:
 def failed_check_result_sentence(check: CheckOutcome | FailedCheck) -> str:
     """The result of a check that failed: its exit code, or that it was stopped."""
     result = "was stopped" if check.code is None else f"failed with exit code {check.code}"
-    return f"The check {format_check_label(check)} {result}."
+    return f"The check {describe_check(check)} {result}."
 
 
 def failed_check_sentence(check: FailedCheck) -> str:
@@ -40,7 +40,7 @@ def failed_check_sentence(check: FailedCheck) -> str:
     if not message:
         return failed_check_result_sentence(check)
     if check.finding and not isinstance(check.finding, why.FewerTestsRun):
-        return f"{format_check_label(check)}: {end_sentence(message)}"
+        return f"{describe_check(check)}: {end_sentence(message)}"
     return end_sentence(f"{failed_check_result_sentence(check).removesuffix('.')}: {message}")
 
 

@@ -61,7 +61,7 @@ DraftsByDigest = Mapping[Digest, Draft]
 """Drafts by their digest."""
 
 
-def summarize_session_differences(
+def build_session_comparison_report(
     first: Session, second: Session, files: tuple[ProjectFiles, ProjectFiles], drafts: DraftsByDigest
 ) -> SessionComparison:
     """Compare two sessions stage by stage and file by file."""

@@ -61,9 +61,9 @@ class CostLine(msgspec.Struct, frozen=True):
             return NO_VALUE
         plan_usd = self.used.plan_usd
         list_price = (
-            f" ({format_money(plan_usd)} at list price)" if self.used.plan_tokens and plan_usd is not None else ""
+            f" ({render_money(plan_usd)} at list price)" if self.used.plan_tokens and plan_usd is not None else ""
         )
-        return format_price(self.used, priced=self.priced) + list_price
+        return describe_price(self.used, priced=self.priced) + list_price
 
     def cells(self) -> tuple[str, ...]:
         """The line as a table row under `phrases.COST_COLUMNS`."""
@@ -110,23 +110,23 @@ def build_cost_report_lines(session: Session, name_group: Callable[[str, str], s
     }
 
 
-def format_money(amount: float) -> str:
+def render_money(amount: float) -> str:
     """An amount in dollars, such as `$1.20` or `$0.0123`: small amounts get four decimal places."""
     if 0 < amount < 0.00005:
         return "less than $0.0001"
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
-def format_price(usage: Usage, *, priced: bool = True) -> str:
+def describe_price(usage: Usage, *, priced: bool = True) -> str:
     """A price in words: `free`, `$0.0021`, `plan`, `unknown` or a combination.
 
     `priced` is False where some calls have no known price.
     """
     spent = usage.cost_usd or 0.0
     if not (priced and usage.has_known_price):
-        words = f"{format_money(spent)} or more" if spent else "unknown"
+        words = f"{render_money(spent)} or more" if spent else "unknown"
     elif spent or not usage.plan_tokens:
-        words = format_money(spent) if spent else "free"
+        words = render_money(spent) if spent else "free"
     else:
         return "plan"
     return f"{words} and plan" if usage.plan_tokens else words

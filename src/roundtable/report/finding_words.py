@@ -64,7 +64,7 @@ def _weighed_lines(found: Sequence[WeighedFinding], repairs: Mapping[str, Findin
         yield f"{weighed.finding.line} {finding_repair_sentence(repair)}" if repair else weighed.finding.line
 
 
-def add_review_text(decision: Decision, found: Sequence[WeighedFinding]) -> Decision:
+def render_review_decision_text(decision: Decision, found: Sequence[WeighedFinding]) -> Decision:
     """The decision of a review with its position in one sentence and all findings as its text."""
     clean = _no_findings_sentence(decision)
     sections = "\n\n".join(_review_sections(found))

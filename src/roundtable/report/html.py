@@ -24,13 +24,13 @@ from roundtable.report.document import (
     ReportBlock,
 )
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
 from roundtable.report.recount import (
     RULE_RECOUNT_COLUMNS,
     SEAT_RECOUNT_COLUMNS,
     Recount,
-    rule_recount_rows,
-    seat_recount_rows,
+    render_rule_recount_rows,
+    render_seat_recount_rows,
 )
 
 _PAGE_STYLE = """
@@ -257,7 +257,7 @@ class _Page:
     def _heading(self) -> Iterator[str]:
         session, charter = self._session, self._session.charter
         yield f'<h1 dir="auto">{_escape_html_line(charter.question, 160)}</h1>'
-        facts = [describe_session_status(session), charter.meeting, phrases.format_opening_time(session)]
+        facts = [describe_session_status(session), charter.meeting, phrases.describe_opening_time(session)]
         facts += [name for name in (session.name, charter.slug) if name]
         tag = f'<span class="tag">{_escape_html_line(session.status)}</span>'
         yield f'<p class="soft">{tag} {" · ".join(_escape_html_line(fact) for fact in facts)}</p>'
@@ -280,7 +280,7 @@ class _Page:
             ]
             lines = (*absences, *map(_escape_html_line, notice_sentences(decision)))
             items = "".join(f"<li>{line}</li>" for line in lines)
-            heading = _escape_html_line(phrases.degraded_heading(decision))
+            heading = _escape_html_line(phrases.render_degraded_heading(decision))
             yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
         for line in filter(
             None, (*phrases.describe_substitutions(self._session), phrases.describe_shared_voice(self._session))
@@ -296,7 +296,7 @@ class _Page:
             yield f'<p class="position" dir="auto">{words}</p>'
         if decision.text:
             author = self._who(decision.author) if decision.author else ""
-            yield f"<p>{phrases.decision_text_heading(author)}</p>{_render_html_text(decision.text)}"
+            yield f"<p>{phrases.render_decision_text_heading(author)}</p>{_render_html_text(decision.text)}"
         yield "</div>"
         if not decision.is_compiled:
             yield from self._votes(decision)
@@ -310,8 +310,8 @@ class _Page:
     def _votes(self, decision: Decision) -> Iterator[str]:
         if not decision.proposals:
             return
-        yield f'<h3>{phrases.proposals_heading(decision)}</h3><div class="scroll"><table>'
-        votes = phrases.vote_counts_by_heading(decision)
+        yield f'<h3>{phrases.render_proposals_heading(decision)}</h3><div class="scroll"><table>'
+        votes = phrases.render_vote_counts_by_heading(decision)
         heads = "".join(f"<th>{head}</th>" for head in phrases.PROPOSAL_COLUMNS)
         yield f"<tr><th></th>{heads}{''.join(f'<th class=n>{head}</th>' for head in votes)}</tr>"
         for proposal in decision.proposals:
@@ -325,7 +325,7 @@ class _Page:
 
     def _dissent(self, decision: Decision) -> Iterator[str]:
         if decision.dissent:
-            yield f"<h3>{phrases.dissent_heading(decision)}</h3>"
+            yield f"<h3>{phrases.render_dissent_heading(decision)}</h3>"
         for dissent in decision.dissent:
             yield f'<div class="card seat {self._class(dissent.seat)}">'
             yield f"<header>{_escape_html_line(dissent.seat)}</header>"
@@ -336,7 +336,7 @@ class _Page:
     def _rounds(self) -> Iterator[str]:
         if self._session.notes or self._session.rounds:
             yield "<h2>Rounds</h2>"
-        for item in phrases.rounds_and_notes_in_order(self._session):
+        for item in phrases.report_rounds_and_notes_in_order(self._session):
             yield from self._note(item) if isinstance(item, NoteSaid) else self.round(item)
 
     def _note(self, note: NoteSaid) -> Iterator[str]:
@@ -386,8 +386,8 @@ class _Page:
 def _change_html(session: Session) -> Iterator[str]:
     if candidates := newest_tried_candidates(session):
         yield "<h2>Candidates</h2>"
-        yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(candidates))
-        yield f'<p class="soft">{_escape_html_line(reasons_text(candidates.how))}</p>'
+        yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.render_candidate_table_rows(candidates))
+        yield f'<p class="soft">{_escape_html_line(describe_reasons(candidates.how))}</p>'
     carried = newest_change(session)
     if carried is None:
         return
@@ -395,9 +395,11 @@ def _change_html(session: Session) -> Iterator[str]:
     lines = (*change_words.describe_change_outcome(carried), *change_words.describe_change_plan(carried.planned))
     yield f"<ul>{''.join(f'<li>{_escape_html_line(line)}</li>' for line in lines)}</ul>"
     if carried.rehearsed and carried.rehearsed.checks:
-        yield _render_html_table(change_words.CHECK_COLUMNS, change_words.check_result_table_rows(carried.rehearsed))
+        yield _render_html_table(
+            change_words.CHECK_COLUMNS, change_words.render_check_result_table_rows(carried.rehearsed)
+        )
     if carried.took:
-        yield _render_html_table(change_words.TAKEN_PART_COLUMNS, change_words.taken_part_rows(carried.took))
+        yield _render_html_table(change_words.TAKEN_PART_COLUMNS, change_words.render_taken_part_rows(carried.took))
     for hunk in carried.hunks:
         origin = _escape_html_line(change_words.describe_hunk_provenance(session, hunk))
         yield f'<div class="card"><b>{_escape_html_line(hunk.hunk.id)}</b>: {origin}'
@@ -414,9 +416,9 @@ def _diff_html(lines: Sequence[str]) -> str:
 def _recount_html(recount: Recount) -> Iterator[str]:
     yield "<h2>Recount</h2>"
     yield "<h3>Without each seat</h3>"
-    yield _render_html_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recount))
+    yield _render_html_table(SEAT_RECOUNT_COLUMNS, render_seat_recount_rows(recount))
     yield "<h3>By other rules</h3>"
-    yield _render_html_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recount))
+    yield _render_html_table(RULE_RECOUNT_COLUMNS, render_rule_recount_rows(recount))
 
 
 def _reply_html(move: MoveMade, opened: RoundOpened) -> Iterator[str]:
@@ -439,7 +441,7 @@ def _missing_reply_html(turn: Turn) -> Iterator[str]:
         yield f"<p>{_escape_html_line(phrases.describe_fault(turn.missed.fault))}</p>"
     if turn.partial:
         excerpt = phrases.render_partial_answer_excerpt(turn.partial)
-        yield f'<p class="soft">{phrases.partial_answer_heading(turn)}</p>{_render_html_text(excerpt)}'
+        yield f'<p class="soft">{phrases.render_partial_answer_heading(turn)}</p>{_render_html_text(excerpt)}'
 
 
 def _cost_row_html(line: CostLine, attributes: str = "") -> str:

@@ -42,15 +42,15 @@ _NEXT_STEP_WORDS: dict[str, str] = {
 """The next step of a decision in words."""
 
 
-def vote_counts_by_heading(decision: Decision) -> dict[str, dict[str, int]]:
+def render_vote_counts_by_heading(decision: Decision) -> dict[str, dict[str, int]]:
     """The vote counts by column heading; not every meeting votes blind."""
     counts = {"Blind vote": decision.blind_vote, "Final": decision.tally}
     return {head: count for head, count in counts.items() if count}
 
 
-def proposals_heading(decision: Decision) -> str:
+def render_proposals_heading(decision: Decision) -> str:
     """The heading above the proposals; not every meeting votes."""
-    return "Votes" if vote_counts_by_heading(decision) else "Proposals"
+    return "Votes" if render_vote_counts_by_heading(decision) else "Proposals"
 
 
 def describe_counted_seats(decision: Decision) -> str:
@@ -58,7 +58,7 @@ def describe_counted_seats(decision: Decision) -> str:
     return f"counted {len(decision.counted)} of {len(decision.electorate)}"
 
 
-def degraded_heading(decision: Decision) -> str:
+def render_degraded_heading(decision: Decision) -> str:
     """The warning above the notices of a degraded decision."""
     if not decision.electorate:
         return "DEGRADED: read the notices first."
@@ -99,7 +99,7 @@ def describe_session_status(session: Session) -> str:
     return "not finished" if session.runs else "not started"
 
 
-def format_opening_time(session: Session) -> str:
+def describe_opening_time(session: Session) -> str:
     """The time at which the session was opened, to the minute."""
     return f"{session.opened_at[:16].replace('T', ' ')} UTC"
 
@@ -138,7 +138,7 @@ def describe_turn(turn: Turn) -> str:
     return " · ".join(words)
 
 
-def explain_unread_reply(move: MoveMade, expect: Expect) -> str:
+def describe_unread_reply(move: MoveMade, expect: Expect) -> str:
     """A sentence saying that a reply does not count and, if known, why it could not be read."""
     item = _READ_ITEMS.get(expect.codec, "answer")
     reason = read_reply(expect, move.raw or move.text, structured=False).why
@@ -185,12 +185,12 @@ def render_dissent_argument(dissent: Dissent) -> str:
     return dissent.text.strip().removeprefix(dissent.position).strip()
 
 
-def decision_text_heading(author: str) -> str:
+def render_decision_text_heading(author: str) -> str:
     """The heading above the text of a decision; `author` is a rendered seat name, or empty for compiled text."""
     return f"In the words of {author}:" if author else "Quoted from all seats:"
 
 
-def dissent_heading(decision: Decision) -> str:
+def render_dissent_heading(decision: Decision) -> str:
     """The heading above the other positions; without a winner these are all positions."""
     return "Minority report" if decision.is_decided else "Positions of the seats"
 
@@ -206,7 +206,7 @@ def render_reply_text(move: MoveMade) -> str:
     return "" if bare else move.text
 
 
-def partial_answer_heading(turn: Turn) -> str:
+def render_partial_answer_heading(turn: Turn) -> str:
     """The heading above the text of an unfinished answer."""
     return "Interrupted after:" if turn.state is SeatState.INTERRUPTED else "Text before the failure:"
 
@@ -243,7 +243,7 @@ def describe_shared_voice(session: Session) -> str:
     return f"All {len(seats)} seats used the same voice, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
 
 
-def rounds_and_notes_in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:
+def report_rounds_and_notes_in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:
     """The rounds of a session with the notes of people between them."""
     notes = list(session.notes)
     for record in session.rounds.values():

@@ -13,7 +13,7 @@ from roundtable.core.text.wording import end_sentence, join_names, pluralize
 from roundtable.core.values import Decision, Substitution
 from roundtable.report.candidate_words import candidate_reason_sentence
 from roundtable.report.change_reasons import rehearsal_reason_sentence, write_reason_sentence
-from roundtable.report.costs import format_money
+from roundtable.report.costs import render_money
 from roundtable.report.stage_notices import notice_reason_sentence
 
 LEAD_REASON_WORDS: dict[LeadReason, str] = {
@@ -37,7 +37,7 @@ _JUDGE_RULING = {
 
 def decision_sentence(decision: Decision) -> str:
     """How a decision was reached, as text for people."""
-    return reasons_text(decision.how)
+    return describe_reasons(decision.how)
 
 
 def notice_sentences(decision: Decision) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def notice_sentences(decision: Decision) -> tuple[str, ...]:
     return tuple(map(reason_sentence, decision.notices))
 
 
-def reasons_text(reasons: Iterable[Reason]) -> str:
+def describe_reasons(reasons: Iterable[Reason]) -> str:
     """Several reasons as one text."""
     return " ".join(filter(None, map(reason_sentence, reasons)))
 
@@ -341,7 +341,7 @@ def describe_reached_limit(reached: why.LimitMet | LimitReached) -> str:
     """Which limit was reached: how much was used, and how much is allowed."""
     match reached.limit:
         case "budget_usd":
-            return f"{format_money(reached.spent)} is spent, and the budget is {format_money(reached.allowed)}"
+            return f"{render_money(reached.spent)} is spent, and the budget is {render_money(reached.allowed)}"
         case "budget_tokens":
             return f"{reached.spent:,.0f} tokens are used, and the budget is {reached.allowed:,.0f}"
         case _:

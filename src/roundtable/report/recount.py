@@ -38,7 +38,7 @@ from roundtable.core.text.wording import join_names
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
 from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report
-from roundtable.report.reasons import decision_sentence, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons
 
 _SCORE_THRESHOLDS = (9, 8, 7)
 
@@ -109,7 +109,7 @@ SEAT_RECOUNT_COLUMNS = ("Seat", "Position", "Moved", "Tokens", "Cost", "Without 
 RULE_RECOUNT_COLUMNS = ("Rule", "Outcome", "Winner", "Depends on", "Why")
 
 
-def seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
+def render_seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     """A row per seat under SEAT_RECOUNT_COLUMNS."""
     return [
         (
@@ -124,7 +124,7 @@ def seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     ]
 
 
-def rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
+def render_rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     """A row per applicable rule under RULE_RECOUNT_COLUMNS."""
     return [
         (rule.rule, rule.outcome, rule.winner or NO_VALUE, join_names(rule.turns_on) or "nobody", rule.why)
@@ -161,7 +161,7 @@ def _move_words(seat: SeatRecount) -> str:
 # --- without a seat ------------------------------------------------------------------------------
 
 
-def summarize_seat_absence(decision: Decision, other: Decision, without: str) -> SeatAbsence:
+def build_seat_absence_report(decision: Decision, other: Decision, without: str) -> SeatAbsence:
     """Compare the decision without a seat with the recorded one."""
     changed = decision.outcome is not other.outcome or not _same_winner(decision, other, without)
     return SeatAbsence(changed, str(other.outcome), other.winner, other.position, decision_sentence(other))
@@ -243,7 +243,7 @@ def _recount_rules(
             winner,
             ruling.outcome is decision.outcome and winner in ("", decision.winner),
             tuple(seat for seat, ruling in without.items() if (ruling.outcome, ruling.winner) != result),
-            reasons_text(ruling.why),
+            describe_reasons(ruling.why),
         )
 
 

@@ -37,7 +37,7 @@ def render_project_run(run: ProjectRan) -> str:
     return _render_run(run, _MAX_STEP_OUTPUT)
 
 
-def summarize_project_run(run: ProjectRan) -> str:
+def render_project_run_summary(run: ProjectRan) -> str:
     """How the program was run, with only the last lines of output, for seats in later stages."""
     return _render_run(run, _MAX_SUMMARY_OUTPUT)
 
@@ -74,7 +74,7 @@ def run_failure_sentence(failure: RunFailure) -> str:
     return end_sentence(_shorten_line(f"{result}{line}", _MAX_FAILURE_LENGTH))
 
 
-def install_step_question(argv: Sequence[str]) -> str:
+def install_step_question_sentence(argv: Sequence[str]) -> str:
     """The question whether the install step may run, with its consequences."""
     command = " ".join(msgspec.json.encode(argument).decode() for argument in argv)
     return (
@@ -84,7 +84,7 @@ def install_step_question(argv: Sequence[str]) -> str:
     )
 
 
-def program_rerun_question(run: ProjectRan, fixes: Sequence[Contribution]) -> str:
+def program_rerun_question_sentence(run: ProjectRan, fixes: Sequence[Contribution]) -> str:
     """The question whether to run the program again with a fix."""
     seats = join_names(list(dict.fromkeys(fix.seat for fix in fixes)))
     files = _shorten_line(join_names(list(dict.fromkeys(fix.path for fix in fixes))), _MAX_FILES_LENGTH)

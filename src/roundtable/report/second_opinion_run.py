@@ -81,7 +81,7 @@ class SessionKeyState(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: str
 
 
-def format_second_opinion_run_id(session: Session) -> str:
+def render_second_opinion_run_id(session: Session) -> str:
     """The id of a run by its start, such as `run-20260328T120000000000Z`; empty before it starts."""
     return f"run-{re.sub('[-:.]', '', session.started_at)}" if session.started_at else ""
 
@@ -98,19 +98,19 @@ def _session_name(session: Session) -> str:
     return session.name or session.charter.slug or session.id
 
 
-def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
+def build_second_opinion_report(session: Session) -> SecondOpinionRun:
     """The run as plain data."""
     decision = session.decision
     return SecondOpinionRun(
-        run_id=format_second_opinion_run_id(session),
+        run_id=render_second_opinion_run_id(session),
         session_key=_session_key(session),
         session=sanitize_text(_session_name(session)),
         topic=sanitize_text(session.charter.question),
         meeting=session.charter.meeting,
         participants=tuple(seat.name for seat in session.charter.seats),
         follow_up_enabled=_is_follow_up_enabled(session),
-        follow_up_reason=sanitize_text(second_opinion_follow_up_reason(session)),
-        stop_reason=second_opinion_stop_reason(session),
+        follow_up_reason=sanitize_text(report_second_opinion_follow_up_reason(session)),
+        stop_reason=report_second_opinion_stop_reason(session),
         rounds=tuple(_summarize_round(number, record) for number, record in enumerate(session.rounds.values(), 1)),
         outcome=session.status,
         synthesis=sanitize_text(decision.text or decision_sentence(decision)) if decision else "",
@@ -121,12 +121,12 @@ def summarize_second_opinion_run(session: Session) -> SecondOpinionRun:
 
 def render_second_opinion_json(session: Session) -> str:
     """The run as a JSON file."""
-    return render_json_document(summarize_second_opinion_run(session))
+    return render_data_as_json(build_second_opinion_report(session))
 
 
 def render_second_opinion_markdown(session: Session) -> str:
     """The run as a Markdown file."""
-    data = summarize_second_opinion_run(session)
+    data = build_second_opinion_report(session)
     facts = {
         "Topic": data.topic,
         "Run": data.run_id,
@@ -160,7 +160,7 @@ def render_second_opinion_files(
     """
     newest = sessions[-1][0]
     key = _session_key(newest)
-    runs = tuple(format_second_opinion_run_id(session) for session, _ in sessions if session.started_at)
+    runs = tuple(render_second_opinion_run_id(session) for session, _ in sessions if session.started_at)
     state = SessionKeyState(
         session_key=key,
         session=sanitize_text(_session_name(newest)),
@@ -169,18 +169,18 @@ def render_second_opinion_files(
         created_at=sessions[0][0].opened_at,
         updated_at=newest.updated_at,
     )
-    files = {f"sessions/{key}/session.json": render_json_document(state)}
+    files = {f"sessions/{key}/session.json": render_data_as_json(state)}
     if holder is not None:
         files[f"sessions/{key}/session.lock"] = f"{holder}\n"
     for session, records in sessions:
-        if id := format_second_opinion_run_id(session):
+        if id := render_second_opinion_run_id(session):
             files[f"runs/{key}/{id}.json"] = render_second_opinion_json(session)
             files[f"runs/{key}/{id}.md"] = render_second_opinion_markdown(session)
             files[f"logs/runs/{key}/{id}.jsonl"] = encode_events_as_jsonl(records)
     return files | {f"logs/sessions/{key}.jsonl": "".join(encode_events_as_jsonl(records) for _, records in sessions)}
 
 
-def render_json_document(data: object) -> str:
+def render_data_as_json(data: object) -> str:
     """An indented JSON document."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
 
@@ -226,7 +226,7 @@ StopReason = Literal[
 ]
 
 
-def second_opinion_stop_reason(session: Session) -> StopReason:
+def report_second_opinion_stop_reason(session: Session) -> StopReason:
     """Return why the meeting ended; empty while it runs, if it was cancelled, and for other meetings."""
     decision = session.decision
     if decision is None or decision.outcome is Outcome.CANCELLED or session.charter.meeting != "second-opinion":
@@ -248,7 +248,7 @@ def _is_follow_up_enabled(session: Session) -> bool:
     return bool(session.charter.settings.get("follow_up", False))
 
 
-def second_opinion_follow_up_reason(session: Session) -> str:
+def report_second_opinion_follow_up_reason(session: Session) -> str:
     """Return why a follow-up was held; empty if none was."""
     asked_again = session.rounds.get(FOLLOW_UP_ROUND_NAME)
     return asked_again.opened.prompt.values.get("reason", "") if asked_again else ""

@@ -38,9 +38,9 @@ from roundtable.core.verdict import Verdict
 from roundtable.report import phrases
 from roundtable.report.change_words import (
     CANDIDATE_COLUMNS,
-    candidate_table_rows,
     describe_applied_change,
     describe_gate_answer_text,
+    render_candidate_table_rows,
 )
 from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report, build_cost_report_lines
 from roundtable.report.document import (
@@ -54,7 +54,7 @@ from roundtable.report.document import (
     ReportBlock,
 )
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
 from roundtable.report.run_words import describe_run_method
 from roundtable.report.stage_words import (
     STAGE_ENDING_WORDS,
@@ -163,9 +163,9 @@ def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
     results = attempt_results(session, name, CandidatesTried)
     if results:
         yield Heading(3, "Candidates")
-        yield DataTable(CANDIDATE_COLUMNS, tuple(candidate_table_rows(results[-1])))
+        yield DataTable(CANDIDATE_COLUMNS, tuple(render_candidate_table_rows(results[-1])))
         if results[-1].how:
-            yield Paragraph(reasons_text(results[-1].how), soft=True)
+            yield Paragraph(describe_reasons(results[-1].how), soft=True)
 
 
 def _run_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
@@ -250,7 +250,7 @@ def _heading_blocks(session: Session) -> Iterator[ReportBlock]:
     facts = (
         describe_session_status(session),
         f"{charter.meeting} of {seats}",
-        phrases.format_opening_time(session),
+        phrases.describe_opening_time(session),
         charter.slug,
     )
     yield Paragraph(" · ".join(filter(None, facts)), soft=True)

@@ -86,7 +86,7 @@ def describe_file_contributions(change: StageFileChange) -> str:
     return ", ".join(filter(None, (change.base, *parts)))
 
 
-def summarize_stage_history(ends: Sequence[StageEnd]) -> str:
+def describe_stage_history(ends: Sequence[StageEnd]) -> str:
     """How stages led to a change, a paragraph each: what was agreed and who contributed."""
     completed = [end for end in ends if end.how not in ("skipped", "failed")]
     return "\n\n".join(
@@ -120,7 +120,7 @@ def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> 
     return "\n".join(("The judge chose one candidate as the base and also asked for:", *items))
 
 
-def stage_files_question(title: str, verdict: str, options: Sequence[str]) -> str:
+def stage_files_question_sentence(title: str, verdict: str, options: Sequence[str]) -> str:
     """The question whose files to take; `verdict` is what the judge said, with the options that remain."""
     remaining = f": {'; '.join(map(join_text_lines, options))}" if options else ""
     ruled = end_sentence(f"{verdict}{remaining}")

@@ -55,15 +55,15 @@ from roundtable.report.change_words import (
     CANDIDATE_COLUMNS,
     CHECK_COLUMNS,
     TAKEN_PART_COLUMNS,
-    candidate_table_rows,
-    check_result_table_rows,
     describe_applied_change,
     describe_change_plan,
     describe_change_refusal,
-    taken_part_rows,
+    render_candidate_table_rows,
+    render_check_result_table_rows,
+    render_taken_part_rows,
 )
-from roundtable.report.check_words import format_check_label
-from roundtable.report.reasons import reasons_text
+from roundtable.report.check_words import describe_check
+from roundtable.report.reasons import describe_reasons
 from roundtable.report.stage_words import describe_stage_step
 
 _LONGEST = 160
@@ -109,20 +109,20 @@ def render_step_result_lines(result: EffectResult) -> list[str]:
     match result:
         case CandidatesTried():
             where = f" (in {sanitize_line(result.sandbox)})" if result.sandbox else ""
-            reason = [sanitize_line(reasons_text(result.how))] if result.how else []
-            table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(result))
+            reason = [sanitize_line(describe_reasons(result.how))] if result.how else []
+            table = _aligned(CANDIDATE_COLUMNS, render_candidate_table_rows(result))
             return [f"The candidates, best first{where}:", *table, *_first_problems(result.candidates), *reason]
         case MergeTried():
             candidate = result.candidate
-            table = _aligned(CANDIDATE_COLUMNS, candidate_table_rows(CandidatesTried((candidate,))))
+            table = _aligned(CANDIDATE_COLUMNS, render_candidate_table_rows(CandidatesTried((candidate,))))
             return [f"The merged candidate of {sanitize_line(candidate.seat)}:", *table, *_first_problems((candidate,))]
         case DraftsSynthesised() if result.took:
-            rows = _aligned(TAKEN_PART_COLUMNS, taken_part_rows(result.took))
+            rows = _aligned(TAKEN_PART_COLUMNS, render_taken_part_rows(result.took))
             return ["Contributions:", *rows, *_removed_symbols(result), *map(_unmerged_part, result.left)]
         case ChangeRehearsed() if result.checks:
             return [
                 "The rehearsal:",
-                *_aligned(CHECK_COLUMNS, check_result_table_rows(result)),
+                *_aligned(CHECK_COLUMNS, render_check_result_table_rows(result)),
                 *_rehearsal_problems(result),
             ]
         case (
@@ -177,7 +177,7 @@ def _workshop_sentences(
         case CandidatesTried():
             yield from map(_describe_candidate, result.candidates)
             if result.how:
-                yield sanitize_line(reasons_text(result.how))
+                yield sanitize_line(describe_reasons(result.how))
         case MergeTried():
             yield _describe_candidate(result.candidate)
         case DraftsSynthesised():
@@ -249,7 +249,7 @@ def _describe_candidate(candidate: Candidate) -> str:
                 *map(_describe_refusal, candidate.refused),
             ]
         )
-    failed = [format_check_label(outcome) for outcome in candidate.checks if not outcome.passed]
+    failed = [describe_check(outcome) for outcome in candidate.checks if not outcome.passed]
     verdict = (
         f"failed {_join_names(failed)}" if failed else "passed every check" if candidate.draft else "wrote nothing"
     )
@@ -269,4 +269,4 @@ def _describe_proof(proof: Proof) -> str:
 
 def _describe_check(outcome: CheckOutcome) -> str:
     result = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-    return f"Check {sanitize_line(format_check_label(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."
+    return f"Check {sanitize_line(describe_check(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."

@@ -12,12 +12,12 @@ from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Decision, Seat
 from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.report.second_opinion_run import format_second_opinion_run_id
+from roundtable.report.second_opinion_run import render_second_opinion_run_id
 
 _SUMMARY_VERSION = 1
 
 
-def session_summary_as_data(session: Session, *, texts: bool = False) -> dict[str, Any]:
+def report_session_as_data(session: Session, *, texts: bool = False) -> dict[str, Any]:
     """The state of a session as plain data; with `texts`, also the words of the seats."""
     charter = session.charter
     states = session.seat_states
@@ -27,7 +27,7 @@ def session_summary_as_data(session: Session, *, texts: bool = False) -> dict[st
         "v": _SUMMARY_VERSION,
         "id": session.id,
         "slug": charter.slug,
-        "run_id": format_second_opinion_run_id(session),
+        "run_id": render_second_opinion_run_id(session),
         "name": session.name,
         "status": session.status,
         "degraded": decision is not None and decision.degraded,
@@ -40,11 +40,11 @@ def session_summary_as_data(session: Session, *, texts: bool = False) -> dict[st
         "context": [_all_fields(item) for item in charter.context],
         "seats": [_summarize_seat(seat, states[seat.name]) for seat in charter.seats],
         "round": newest.name if newest else None,
-        "rounds": [round_summary_as_data(record, texts=texts) for record in session.rounds.values()],
+        "rounds": [report_round_as_data(record, texts=texts) for record in session.rounds.values()],
         "decision": None if decision is None else _summarize_decision(decision),
         "candidates": None if (candidates := newest_tried_candidates(session)) is None else _all_fields(candidates),
         "change": _summarize_change(session),
-        "usage": usage_summary_as_data(session),
+        "usage": report_usage_as_data(session),
         "limits": _all_fields(session.limits),
         "limit_reached": [_all_fields(reached) for reached in session.limit_stops.values()],
         "open_gate": _all_fields(session.open_gates[0]) if session.open_gates else None,
@@ -74,7 +74,7 @@ def _summarize_decision(decision: Decision) -> dict[str, Any]:
     }
 
 
-def round_summary_as_data(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:
+def report_round_as_data(record: RoundRecord, *, texts: bool = False) -> dict[str, Any]:
     """One round as plain data."""
     closed = record.closed
     data = {
@@ -88,7 +88,7 @@ def round_summary_as_data(record: RoundRecord, *, texts: bool = False) -> dict[s
     return cast("dict[str, Any]", _sanitized(data))
 
 
-def usage_summary_as_data(session: Session) -> dict[str, Any]:
+def report_usage_as_data(session: Session) -> dict[str, Any]:
     """The bill as plain data; `price` is in words."""
     bill = build_cost_report(session)
     return {

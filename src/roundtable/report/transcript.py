@@ -13,7 +13,7 @@ from roundtable.core.values import Decision
 from roundtable.report import change_words, phrases
 from roundtable.report.costs import CostLine, build_cost_report
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.reasons import decision_sentence, notice_sentences, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
 
 _LONGEST_TITLE = 100
 
@@ -30,7 +30,9 @@ def render_round_as_markdown(record: RoundRecord) -> str:
 
 def render_topic_as_markdown(session: Session) -> str:
     """The question, options, meeting and seats."""
-    return _document([*_topic_parts(session), f"{_meeting_and_seats(session)}, {phrases.format_opening_time(session)}"])
+    return _document(
+        [*_topic_parts(session), f"{_meeting_and_seats(session)}, {phrases.describe_opening_time(session)}"]
+    )
 
 
 def render_discussion_as_markdown(session: Session) -> str:
@@ -69,7 +71,7 @@ def _heading_parts(session: Session) -> Iterator[str]:
         f"**{session.status}**",
         describe_session_status(session),
         _meeting_and_seats(session),
-        phrases.format_opening_time(session),
+        phrases.describe_opening_time(session),
     ]
     yield " · ".join([*facts, *(escape_markdown_line(name) for name in (session.name, session.charter.slug) if name)])
     yield from _warning_parts(session)
@@ -93,7 +95,7 @@ def _meeting_and_seats(session: Session) -> str:
 def _warning_parts(session: Session) -> Iterator[str]:
     """Warnings to read before the decision."""
     if session.decision is not None and session.decision.degraded:
-        yield f"**{phrases.degraded_heading(session.decision)}**"
+        yield f"**{phrases.render_degraded_heading(session.decision)}**"
         yield _notice_list(session.decision)
     if lines := [*phrases.describe_substitutions(session), *filter(None, (phrases.describe_shared_voice(session),))]:
         yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
@@ -102,7 +104,7 @@ def _warning_parts(session: Session) -> Iterator[str]:
 def _discussion_parts(session: Session) -> Iterator[str]:
     if session.rounds or session.notes:
         yield "## Rounds"
-    for item in phrases.rounds_and_notes_in_order(session):
+    for item in phrases.report_rounds_and_notes_in_order(session):
         yield from _note_parts(item) if isinstance(item, NoteSaid) else _round_parts(item)
     yield from _gate_parts(session)
     if lines := phrases.describe_session_changes(session):
@@ -134,7 +136,9 @@ def _decision_parts(decision: Decision) -> Iterator[str]:
     if decision.position:
         yield f"**{': '.join(escape_markdown_line(part) for part in (decision.winner, decision.position) if part)}**"
     if decision.text:
-        yield phrases.decision_text_heading(f"**{escape_markdown_line(decision.author)}**" if decision.author else "")
+        yield phrases.render_decision_text_heading(
+            f"**{escape_markdown_line(decision.author)}**" if decision.author else ""
+        )
         yield quote_markdown(decision.text)
     if not decision.is_compiled:
         yield from _position_parts(decision)
@@ -147,10 +151,10 @@ def _decision_parts(decision: Decision) -> Iterator[str]:
 
 def _position_parts(decision: Decision) -> Iterator[str]:
     if decision.proposals:
-        yield f"### {phrases.proposals_heading(decision)}"
+        yield f"### {phrases.render_proposals_heading(decision)}"
         yield _vote_table(decision)
     if decision.dissent:
-        yield f"### {phrases.dissent_heading(decision)}"
+        yield f"### {phrases.render_dissent_heading(decision)}"
     for dissent in decision.dissent:
         position = escape_markdown_line(dissent.position) or "(no position)"
         yield f"**{escape_markdown_line(dissent.seat)}** holds: {position}"
@@ -159,7 +163,7 @@ def _position_parts(decision: Decision) -> Iterator[str]:
 
 
 def _vote_table(decision: Decision) -> str:
-    votes = phrases.vote_counts_by_heading(decision)
+    votes = phrases.render_vote_counts_by_heading(decision)
     rows = [
         (
             f"**{escape_markdown_line(proposal.id)}**"
@@ -194,7 +198,7 @@ def _turn_parts(turn: Turn, opened: RoundOpened) -> Iterator[str]:
         if turn.missed is not None:
             yield escape_markdown_line(phrases.describe_fault(turn.missed.fault))
         if turn.partial:
-            yield phrases.partial_answer_heading(turn)
+            yield phrases.render_partial_answer_heading(turn)
             yield quote_markdown(phrases.render_partial_answer_excerpt(turn.partial))
         return
     verdict = turn.move.verdict
@@ -229,8 +233,8 @@ def _change_parts(session: Session) -> Iterator[str]:
     """The candidates and the change, hunk by hunk with its origin."""
     if candidates := newest_tried_candidates(session):
         yield "## Candidates"
-        yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.candidate_table_rows(candidates))
-        yield escape_markdown_line(reasons_text(candidates.how))
+        yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.render_candidate_table_rows(candidates))
+        yield escape_markdown_line(describe_reasons(candidates.how))
     carried = newest_change(session)
     if carried is None:
         return
@@ -238,9 +242,9 @@ def _change_parts(session: Session) -> Iterator[str]:
     lines = (*change_words.describe_change_outcome(carried), *change_words.describe_change_plan(carried.planned))
     yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
     if carried.rehearsed and carried.rehearsed.checks:
-        yield _inline_table(change_words.CHECK_COLUMNS, change_words.check_result_table_rows(carried.rehearsed))
+        yield _inline_table(change_words.CHECK_COLUMNS, change_words.render_check_result_table_rows(carried.rehearsed))
     if carried.took:
-        yield _inline_table(change_words.TAKEN_PART_COLUMNS, change_words.taken_part_rows(carried.took))
+        yield _inline_table(change_words.TAKEN_PART_COLUMNS, change_words.render_taken_part_rows(carried.took))
     for hunk in carried.hunks:
         origin = escape_markdown_line(change_words.describe_hunk_provenance(session, hunk))
         yield f"**{escape_markdown_line(hunk.hunk.id)}**: {origin}"

@@ -13,7 +13,7 @@ from roundtable.core.decide.vote import (
 )
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import escape_markdown_line, render_markdown_table
-from roundtable.report.reasons import decision_sentence, reasons_text
+from roundtable.report.reasons import decision_sentence, describe_reasons
 
 _RANKED_BALLOT = "ranked-ballot"
 
@@ -55,9 +55,7 @@ def _winner_sentence(session: Session, ballots: RankedBallots, ids: Sequence[str
         winner, position = escape_markdown_line(decision.winner), escape_markdown_line(decision.position)
         return f"**Winner: {winner}, {position}.** {escape_markdown_line(decision_sentence(decision))}"
     ruling = rule_ranked_vote(ballots, ids)
-    return (
-        f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {escape_markdown_line(reasons_text(ruling.why))}"
-    )
+    return f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {escape_markdown_line(describe_reasons(ruling.why))}"
 
 
 def _pairwise_table(ballots: RankedBallots, ids: Sequence[str]) -> str:

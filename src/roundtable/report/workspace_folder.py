@@ -14,7 +14,7 @@ from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.session import SeatState, Session
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import is_folder_name_letter, sanitize_text
-from roundtable.report.second_opinion_run import render_json_document
+from roundtable.report.second_opinion_run import render_data_as_json
 from roundtable.report.transcript import (
     render_decision_as_markdown,
     render_discussion_as_markdown,
@@ -50,7 +50,7 @@ def render_session_files(session: Session) -> dict[str, str]:
         "decisions.md": render_decision_as_markdown(session),
     }
     files = {name: _with_mark(_without_local_paths(session, text)) for name, text in texts.items()}
-    files["status.json"] = render_json_document(_build_status_file(session))
+    files["status.json"] = render_data_as_json(_build_status_file(session))
     return {f"sessions/{_session_folder_name(session)}/{name}": text for name, text in files.items()}
 
 

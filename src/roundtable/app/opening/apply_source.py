@@ -18,7 +18,7 @@ from roundtable.core.stages import StageEnd
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
 from roundtable.report.change_words import describe_draft_doubt
 from roundtable.report.reasons import LEAD_REASON_WORDS
-from roundtable.report.stage_words import summarize_stage_history
+from roundtable.report.stage_words import describe_stage_history
 
 APPLY_MEETING = "apply"
 _PAGE = 50
@@ -92,7 +92,7 @@ def build_apply_meeting_agenda(decided: Session, wanted: Agenda) -> Agenda:
     if draft:
         source |= {
             "wrote": encode_draft_authors(decided, draft),
-            "body": summarize_stage_history(list_stage_ends(decided)),
+            "body": describe_stage_history(list_stage_ends(decided)),
             "doubt": describe_draft_doubt(decided, draft, decision.author),
         }
     return msgspec.structs.replace(

@@ -9,7 +9,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.report.comparison import ProjectFiles, SessionComparison, summarize_session_differences
+from roundtable.report.comparison import ProjectFiles, SessionComparison, build_session_comparison_report
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 
@@ -19,7 +19,7 @@ async def compare_stored_sessions(parts: Parts, first: Session, second: Session)
     ends = (*list_stage_ends(first), *list_stage_ends(second))
     drafts = {end.draft: await DraftStore(parts.record).load(end.draft) for end in ends if end.draft}
     files = (_merge_files(first_files, second_files), _merge_files(second_files, first_files))
-    return summarize_session_differences(first, second, files, drafts)
+    return build_session_comparison_report(first, second, files, drafts)
 
 
 async def _load_files(parts: Parts, session: Session) -> dict[str, DraftFile]:

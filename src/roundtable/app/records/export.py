@@ -19,9 +19,9 @@ from roundtable.report.document import render_blocks_as_markdown
 from roundtable.report.html import render_blocks_as_html, render_round_page, render_session_page
 from roundtable.report.layouts import EXPORT_LAYOUTS
 from roundtable.report.recount import Recount
-from roundtable.report.second_opinion_run import render_json_document
+from roundtable.report.second_opinion_run import render_data_as_json
 from roundtable.report.stage_report import render_stage_report_blocks
-from roundtable.report.summary import round_summary_as_data, session_summary_as_data
+from roundtable.report.summary import report_round_as_data, report_session_as_data
 from roundtable.report.transcript import render_round_as_markdown, render_transcript
 
 _RUN_ID = re.compile(r"run-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z")
@@ -41,10 +41,10 @@ async def export_session_text(
     """Return a session, or one round of it, in a format; the text ends with a line break."""
     match form:
         case "json":
-            return render_json_document(
-                session_summary_as_data(session, texts=True)
+            return render_data_as_json(
+                report_session_as_data(session, texts=True)
                 if record is None
-                else round_summary_as_data(record, texts=True)
+                else report_round_as_data(record, texts=True)
             )
         case "html" if record is not None:
             return render_round_page(session, record)

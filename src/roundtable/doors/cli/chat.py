@@ -14,12 +14,12 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.displays import Display, JsonLines
 from roundtable.doors.cli.gate_prompt import GatePrompt, read_terminal_line
-from roundtable.doors.cli.options import SectionCommand, section_option, session_argument
+from roundtable.doors.cli.options import SectionCommand, cli_section_option, cli_session_argument
 from roundtable.doors.cli.output import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     print_note,
-    run_command_at_session_desk,
+    run_cli_command_at_session_desk,
     session_exit_code,
 )
 from roundtable.doors.cli.output_queue import OutputQueue
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=SectionCommand)
-@session_argument
+@cli_session_argument
 @click.argument("question", default="")
-@section_option("Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta.")
+@cli_section_option(
+    "Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta."
+)
 def chat_command(session: str, question: str, as_json: bool) -> int:
     """Ask the judge about a session without changing it.
 
@@ -49,7 +51,7 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
     """
     if not question.strip() and (as_json or not sys.stdin.isatty()):
         raise UsageError("The question is missing.", 'Write it in quotes: roundtable chat last "What is open?"')
-    return run_command_at_session_desk(
+    return run_cli_command_at_session_desk(
         lambda desk: desk.sessions.find(session),
         lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json),
     )

@@ -9,17 +9,17 @@ import click
 import msgspec
 
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.doors.cli.completion import complete_session_names
-from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
+from roundtable.doors.cli.completion import shell_complete_session_names
+from roundtable.doors.cli.options import cli_session_argument
+from roundtable.doors.cli.output import run_cli_command_at_desk, shortest_cli_session_argument
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.comparison import ComparedSession, SessionComparison, SessionDifference
 from roundtable.report.recount import (
     RULE_RECOUNT_COLUMNS,
     SEAT_RECOUNT_COLUMNS,
     Recount,
-    rule_recount_rows,
-    seat_recount_rows,
+    render_rule_recount_rows,
+    render_seat_recount_rows,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def recount_command(session: str, as_json: bool) -> None:
     """Recompute a decision without a seat or by another rule, at no cost.
@@ -44,16 +44,16 @@ def recount_command(session: str, as_json: bool) -> None:
     async def recount(desk: Roundtable) -> Recount:
         return await desk.sessions.recount(await desk.sessions.get(await desk.sessions.find(session)))
 
-    recounted = run_command_at_desk(recount)
+    recounted = run_cli_command_at_desk(recount)
     if as_json:
         print_json(recounted)
         return
     recorded = ": ".join(filter(None, (recounted.winner, sanitize_line(recounted.position, 100))))
     click.echo(sanitize_line(recounted.question, 110))
     click.echo(f"Recorded decision: {recounted.outcome}{f', {recorded}' if recorded else ''}\n")
-    print_table(SEAT_RECOUNT_COLUMNS, seat_recount_rows(recounted))
+    print_table(SEAT_RECOUNT_COLUMNS, render_seat_recount_rows(recounted))
     click.echo()
-    print_table(RULE_RECOUNT_COLUMNS, rule_recount_rows(recounted))
+    print_table(RULE_RECOUNT_COLUMNS, render_rule_recount_rows(recounted))
     if recounted.texts:
         click.echo()
     for id, text in recounted.texts.items():
@@ -64,8 +64,8 @@ DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command("diff-sessions")
-@click.argument("first", shell_complete=complete_session_names)
-@click.argument("second", shell_complete=complete_session_names)
+@click.argument("first", shell_complete=shell_complete_session_names)
+@click.argument("second", shell_complete=shell_complete_session_names)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
     """Compare two sessions: stages, decisions, files, costs.
@@ -81,10 +81,10 @@ def diff_sessions_command(first: str, second: str, as_json: bool) -> None:
 
     async def compare(desk: Roundtable) -> tuple[SessionComparison, list[str]]:
         states = [await desk.sessions.get(await desk.sessions.find(address)) for address in (first, second)]
-        addresses = [await shortest_session_argument(desk, state.id, state.charter.slug) for state in states]
+        addresses = [await shortest_cli_session_argument(desk, state.id, state.charter.slug) for state in states]
         return await desk.sessions.compare(*states), addresses
 
-    comparison, addresses = run_command_at_desk(compare, only_reads=True)
+    comparison, addresses = run_cli_command_at_desk(compare, only_reads=True)
     if as_json:
         print_json({"v": 1, **msgspec.to_builtins(comparison)})
         return

@@ -33,21 +33,21 @@ def completion_command(shell: str) -> None:
     click.echo(kind(cli, {}, "roundtable", "_ROUNDTABLE_COMPLETE").source())
 
 
-def complete_session_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def shell_complete_session_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Sessions of this workspace that begin like this."""
     from roundtable.app.desk import Setup
 
     return [session for session in Setup.suggest("sessions") if session.startswith(incomplete)]
 
 
-def complete_meeting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def shell_complete_meeting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Meetings, presets and recipes that begin like this."""
     from roundtable.app.desk import Setup
 
     return [meeting for meeting in Setup.suggest("meetings") if meeting.startswith(incomplete)]
 
 
-def complete_seat_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def shell_complete_seat_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Configured seats that begin like this."""
     from roundtable.app.desk import Setup
 

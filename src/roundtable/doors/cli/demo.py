@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.doors.cli.displays import OutputMode
-from roundtable.doors.cli.output import print_note, run_command_at_desk
-from roundtable.doors.cli.run_session import run_and_show_session
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk
+from roundtable.doors.cli.run_session import cli_run_and_show_session
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -57,7 +57,7 @@ def demo_command(question: str) -> int:
     print_note(
         DEMO_INTRODUCTION.format(title=model.title or model.name, about=model.about, more=model_hint, command=command)
     )
-    code = run_command_at_desk(lambda desk: _hold_demo(desk, model.name, question))
+    code = run_cli_command_at_desk(lambda desk: _hold_demo(desk, model.name, question))
     if not setup.is_on_path():
         print_note(f"`roundtable` is not on your PATH. From here, use: {command} show last")
     return code
@@ -74,4 +74,4 @@ async def _hold_demo(desk: Roundtable, model: str, question: str) -> int:
         headless=True,
     )
     state = await desk.sessions.get(await desk.meetings.open(agenda))
-    return await run_and_show_session(desk, state, OutputMode(), headless=True, strict=False)
+    return await cli_run_and_show_session(desk, state, OutputMode(), headless=True, strict=False)

@@ -11,7 +11,7 @@ import click
 from roundtable.core.faults import UsageError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import pluralize
-from roundtable.doors.cli.output import print_note, run_command_at_desk
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
 
@@ -34,7 +34,7 @@ FAULT_CHECK_FAILED = 1
 
 def _run_fault_check(as_json: bool) -> int:
     """Check how every voice reports failures and print the results; returns the exit code."""
-    report = run_command_at_desk(_check_faults)
+    report = run_cli_command_at_desk(_check_faults)
     if as_json:
         print_json(report)
     else:

@@ -10,8 +10,8 @@ import click
 
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_command_at_desk
+from roundtable.doors.cli.options import cli_session_argument
+from roundtable.doors.cli.output import EXIT_NO_DECISION, EXIT_OK, print_note, run_cli_command_at_desk
 from roundtable.report.layouts import EXPORT_LAYOUTS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ EXPORT_FORMATS = ("markdown", "html", "json", "jsonl", *REPORT_FORMATS)
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option(
     "--format",
     "form",
@@ -57,7 +57,7 @@ def export_command(session: str, form: str, layout: str | None, output: str | No
 
     if output == "-":
         raise UsageError("Files cannot be written to standard output.", PRINT_INSTEAD_HELP)
-    name, texts = run_command_at_desk(lambda desk: _render_files(desk, session, form, layout))
+    name, texts = run_cli_command_at_desk(lambda desk: _render_files(desk, session, form, layout))
     file = name if layout else name + EXPORT_SUFFIXES[form]
     place = Path(output or file)
     if layout is None:
@@ -93,7 +93,7 @@ def sync_workspace_folder_command(yes: bool) -> int:
     Example:
       roundtable sync --yes
     """
-    return run_command_at_desk(lambda desk: _sync(desk, yes))
+    return run_cli_command_at_desk(lambda desk: _sync(desk, yes))
 
 
 async def _sync(desk: Roundtable, yes: bool) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output import print_note, run_command_at_desk, shortest_session_argument
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk, shortest_cli_session_argument
 from roundtable.doors.cli.tables import print_json
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def forget_command(session: str, name: str) -> None:
     """
     if bool(session) == bool(name):
         raise UsageError("Give exactly one session.", "`roundtable list` shows the sessions.")
-    click.echo(run_command_at_desk(lambda desk: _forget(desk, session or name)))
+    click.echo(run_cli_command_at_desk(lambda desk: _forget(desk, session or name)))
 
 
 async def _forget(desk: Roundtable, address: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     if state.forgotten:
         raise UsageError(f"Session {address} is already forgotten.", "`roundtable gc` deletes it.")
-    short = await shortest_session_argument(desk, state.id, state.charter.slug)
+    short = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     await desk.sessions.forget(state.id)
     return f"Session {short} is forgotten; until `roundtable gc` deletes it, `roundtable show {short}` prints it"
 
@@ -65,7 +65,7 @@ def gc_command(max_age_days: int, dry_run: bool, as_json: bool) -> None:
       roundtable gc --max-age-days 30
     """
 
-    removed = run_command_at_desk(lambda desk: desk.sessions.remove_old(max_age_days, dry_run=dry_run))
+    removed = run_cli_command_at_desk(lambda desk: desk.sessions.remove_old(max_age_days, dry_run=dry_run))
     if as_json:
         deleted_fields = [{"id": row.id, "slug": row.slug, "workspace": row.workspace} for row in removed.gone]
         kept_fields = {row.id: reason for row, reason in removed.kept}

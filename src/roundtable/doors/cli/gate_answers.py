@@ -13,7 +13,7 @@ from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
-from roundtable.doors.cli.rollback import check_rollback_option_text
+from roundtable.doors.cli.rollback import check_cli_rollback_option
 from roundtable.live.event_lines import LiveLine
 from roundtable.live.hunk_approval import ASK, CONFIRM, SOME
 from roundtable.report.change_words import describe_change_plan, describe_hunk_place
@@ -46,10 +46,10 @@ def _stage_result_lines(session: Session) -> list[LiveLine]:
     return [LiveLine(sanitize_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
 
-def check_answer_command(session: Session, gate: Gate, option: str, text: str) -> None:
+def check_cli_gate_answer(session: Session, gate: Gate, option: str, text: str) -> None:
     """Reject an answer that would be invalid when the session continues."""
     if gate.is_back_answer(option):
-        check_rollback_option_text(session, text)
+        check_cli_rollback_option(session, text)
     draft_and_plan = newest_change_plan(session) if gate.writes else None
     if draft_and_plan is None:
         return

@@ -27,9 +27,9 @@ from roundtable.core.events import (
 from roundtable.core.faults import RoundtableError
 from roundtable.core.session import Session
 from roundtable.core.values import Gate
-from roundtable.doors.cli.rollback import prompt_rollback_stage
+from roundtable.doors.cli.rollback import prompt_rollback_stage_in_terminal
 from roundtable.live.event_lines import LiveLine, live_gate_lines
-from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, gate_option_on_enter, parse_gate_answer
+from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, live_gate_option_on_enter, parse_live_gate_answer
 from roundtable.report.step_words import render_step_result_lines
 
 if TYPE_CHECKING:
@@ -165,13 +165,13 @@ class GatePrompt:
         return await read_terminal_line(prompt)
 
     async def _ask_for_option(self, gate: Gate) -> None:
-        default = gate_option_on_enter(gate)
+        default = live_gate_option_on_enter(gate)
         prompt = f"Your choice [1-{len(gate.options)}{f', Enter for {default}' if default else ''}]: "
         while True:
             line = await self._read_line(prompt)
             if line is None:
                 return self.give_up()
-            option, reason = parse_gate_answer(gate, line)
+            option, reason = parse_live_gate_answer(gate, line)
             if option is not None:
                 break
             problem = f"Invalid option: {line}." if line else "Choose an option; Ctrl-C leaves the gate open."
@@ -185,7 +185,9 @@ class GatePrompt:
     async def _read_option_text(self, gate: Gate, option: str, text: str) -> str | None:
         """The text that some options need in addition; None if the person left."""
         if gate.is_back_answer(option):
-            return await prompt_rollback_stage(await self._desk.sessions.get(self._session), text, self._read_line)
+            return await prompt_rollback_stage_in_terminal(
+                await self._desk.sessions.get(self._session), text, self._read_line
+            )
         if text or option not in OPTION_REASON_QUESTIONS:
             return text
         if not gate.is_own_words_answer(option):

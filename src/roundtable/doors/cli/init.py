@@ -14,8 +14,8 @@ from roundtable.doors.cli.demo import SMALLEST_MODEL
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
 from roundtable.doors.cli.open_meeting import run_meeting_command
-from roundtable.doors.cli.output import print_note, run_command_at_desk
-from roundtable.doors.cli.seat_choice import prompt_seat_selection
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk
+from roundtable.doors.cli.seat_choice import prompt_seats_in_terminal
 
 if TYPE_CHECKING:
     from roundtable.app.desk import ConfigDraft, Roundtable
@@ -44,7 +44,7 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
         raise UsageError(
             "`roundtable init` asks before it writes, and there is no terminal to answer at.", "Add --yes."
         )
-    question = run_command_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
+    question = run_cli_command_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
     return run_meeting_command(MeetingRequest(question)) if question else 0
 
 
@@ -137,7 +137,7 @@ async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] 
         print_note(f"  {number}. {name} ({voice}): {sanitize_line(notes[seat.voices[0]])}")
     if len(offered) > len(voices):
         print_note(f"{sanitize_line(offered[0].voices[0])} can fill {len(offered)} seats, each with its own persona.")
-    seats = offered if yes else await prompt_seat_selection(offered, others)
+    seats = offered if yes else await prompt_seats_in_terminal(offered, others)
     return desk.setup.config_for(seats) if seats else None
 
 

@@ -8,36 +8,40 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from roundtable.core.session import Session
-from roundtable.doors.cli.completion import complete_session_names
+from roundtable.doors.cli.completion import shell_complete_session_names
 from roundtable.doors.cli.meeting_options import (
     MEETING_HEADING,
     MeetingRequest,
     answer_choices_option,
-    apply_options,
-    expand_all_option,
-    expand_rounds_option,
+    cli_apply_options,
+    cli_meeting_options,
+    cli_question_argument,
+    cli_write_options,
+    expand_cli_all_option,
+    expand_cli_rounds_option,
     meeting_name_option,
-    meeting_options,
-    question_argument,
     rounds_option,
-    write_options,
 )
-from roundtable.doors.cli.open_meeting import build_agenda_from_options, open_and_show_session, run_meeting_command
-from roundtable.doors.cli.options import SectionCommand, limit_option, section_option
-from roundtable.doors.cli.output import print_note, run_command_at_session_desk
-from roundtable.doors.cli.seat_choice import resolve_seat_options
+from roundtable.doors.cli.open_meeting import (
+    build_agenda_from_cli_options,
+    cli_open_and_show_session,
+    run_meeting_command,
+)
+from roundtable.doors.cli.options import SectionCommand, cli_limit_option, cli_section_option
+from roundtable.doors.cli.output import print_note, run_cli_command_at_session_desk
+from roundtable.doors.cli.seat_choice import resolve_cli_seat_options
 
 if TYPE_CHECKING:
     from roundtable.app.desk import CodeChanges, Roundtable
 
 
 @click.command(cls=SectionCommand)
-@question_argument()
+@cli_question_argument()
 @meeting_name_option
 @answer_choices_option
-@meeting_options()
+@cli_meeting_options()
 @rounds_option
-@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
+@cli_limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
 def discuss_command(question: str, rounds: int | None, **options: Any) -> int:
     """Put a question to the table and follow the discussion.
 
@@ -56,15 +60,15 @@ def discuss_command(question: str, rounds: int | None, **options: Any) -> int:
     3 no decision, 4 degraded decision with --strict, 5 session held by another process,
     6 too few seats answered, 130 interrupted.
     """
-    return run_meeting_command(MeetingRequest(question, settings=expand_rounds_option(rounds), **options))
+    return run_meeting_command(MeetingRequest(question, settings=expand_cli_rounds_option(rounds), **options))
 
 
 @click.command(cls=SectionCommand)
-@question_argument()
-@section_option(
+@cli_question_argument()
+@cli_section_option(
     MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True, help="Hold one more round if the stances differ."
 )
-@meeting_options("decree")
+@cli_meeting_options("decree")
 def ask_command(question: str, follow_up: bool, **options: Any) -> int:
     """Get a second opinion in one round, with an optional follow-up round.
 
@@ -82,8 +86,8 @@ def ask_command(question: str, follow_up: bool, **options: Any) -> int:
 
 
 @click.command(cls=SectionCommand)
-@question_argument()
-@meeting_options("interjection-2", "choose", "execute", "decree")
+@cli_question_argument()
+@cli_meeting_options("interjection-2", "choose", "execute", "decree")
 @rounds_option
 def debate_command(question: str, rounds: int | None, **options: Any) -> int:
     """Have the seats agree, object and add points until nobody objects.
@@ -98,13 +102,13 @@ def debate_command(question: str, rounds: int | None, **options: Any) -> int:
       roundtable debate "How do we shard the users?" --context src/db --rounds 3
     """
     return run_meeting_command(
-        MeetingRequest(question, meeting="debate", settings=expand_rounds_option(rounds), **options)
+        MeetingRequest(question, meeting="debate", settings=expand_cli_rounds_option(rounds), **options)
     )
 
 
 @click.command("code-red", cls=SectionCommand)
-@question_argument()
-@meeting_options("outcome", "decree")
+@cli_question_argument()
+@cli_meeting_options("outcome", "decree")
 @rounds_option
 def code_red_command(question: str, rounds: int | None, **options: Any) -> int:
     """Diagnose a fault: triage, blind diagnosis, then a shared root cause.
@@ -119,14 +123,14 @@ def code_red_command(question: str, rounds: int | None, **options: Any) -> int:
       roundtable code-red "p99 doubled" -f logs/api.txt --answer outcome=log
     """
     return run_meeting_command(
-        MeetingRequest(question, meeting="code-red", settings=expand_rounds_option(rounds), **options)
+        MeetingRequest(question, meeting="code-red", settings=expand_cli_rounds_option(rounds), **options)
     )
 
 
 @click.command(cls=SectionCommand)
-@question_argument()
+@cli_question_argument()
 @answer_choices_option
-@meeting_options("choose", "decree")
+@cli_meeting_options("choose", "decree")
 def vote_command(question: str, **options: Any) -> int:
     """Have ideas pitched, discussed and ranked by ballot.
 
@@ -142,9 +146,9 @@ def vote_command(question: str, **options: Any) -> int:
 
 
 @click.command(cls=SectionCommand)
-@question_argument("task")
-@write_options
-@meeting_options("which", "approve", "approve-tests", "destroy", "doubt", "decree")
+@cli_question_argument("task")
+@cli_write_options
+@cli_meeting_options("which", "approve", "approve-tests", "destroy", "doubt", "decree")
 def build_command(
     question: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **options: Any
 ) -> int:
@@ -161,7 +165,7 @@ def build_command(
       roundtable build "A small unit converter with tests" --dry-run
     """
     settings = {"dry_run": dry_run, "branch": branch}
-    all_answers = expand_all_option(answers, everything, dry_run)
+    all_answers = expand_cli_all_option(answers, everything, dry_run)
     return run_meeting_command(
         MeetingRequest(question, "task", "build", settings=settings, answers=all_answers, **options)
     )
@@ -174,14 +178,14 @@ SUMMON_QUESTION = "Review these changes: is anything wrong, missing or risky, an
 
 def _change_source_options(command: F) -> F:
     """Add the options that choose the code changes: of a branch, of a patch, or the uncommitted ones."""
-    patch = section_option(
+    patch = cli_section_option(
         MEETING_HEADING,
         "--patch",
         type=click.File("rb"),
         metavar="FILE",
         help="Patch file, such as a pull request's; `-` reads standard input.",
     )
-    branch = section_option(
+    branch = cli_section_option(
         MEETING_HEADING,
         "--branch",
         default="",
@@ -214,7 +218,7 @@ def _collect_code_changes(branch: str, patch: IO[bytes] | None) -> CodeChanges:
 @click.argument("question", default=SUMMON_QUESTION)
 @_change_source_options
 @meeting_name_option
-@meeting_options()
+@cli_meeting_options()
 def summon_command(question: str, branch: str, patch: IO[bytes] | None, **options: Any) -> int:
     """Discuss your code changes: uncommitted, on a branch or in a patch.
 
@@ -237,7 +241,7 @@ REVIEW_QUESTION = "What is wrong with these changes?"
 @click.command(cls=SectionCommand)
 @click.argument("question", default=REVIEW_QUESTION)
 @_change_source_options
-@meeting_options("decree")
+@cli_meeting_options("decree")
 def review_command(question: str, branch: str, patch: IO[bytes] | None, **options: Any) -> int:
     """Review your code changes; a program reproduces or refutes each finding.
 
@@ -263,16 +267,16 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **option
 
 
 @click.command(cls=SectionCommand)
-@click.argument("session", default="", shell_complete=complete_session_names)
-@section_option(
+@click.argument("session", default="", shell_complete=shell_complete_session_names)
+@cli_section_option(
     MEETING_HEADING,
     "--by",
     default="",
     metavar="SEAT",
     help="Seat that writes the change; by default the best suited one.",
 )
-@write_options
-@apply_options("plan", "approve", "approve-tests", "destroy", "decree")
+@cli_write_options
+@cli_apply_options("plan", "approve", "approve-tests", "destroy", "decree")
 def apply_command(
     session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **options: Any
 ) -> int:
@@ -291,10 +295,10 @@ def apply_command(
     """
     settings = {"dry_run": dry_run, "branch": branch, "by": by}
     request = MeetingRequest(
-        "", meeting="apply", settings=settings, answers=expand_all_option(answers, everything, dry_run), **options
+        "", meeting="apply", settings=settings, answers=expand_cli_all_option(answers, everything, dry_run), **options
     )
     request.output_mode.check()
-    return run_command_at_session_desk(
+    return run_cli_command_at_session_desk(
         lambda desk: _find_session_id(desk, session), lambda desk, chosen: _apply(desk, chosen, request)
     )
 
@@ -305,7 +309,7 @@ async def _find_session_id(desk: Roundtable, address: str) -> str:
 
 async def _apply(desk: Roundtable, chosen: Session, request: MeetingRequest) -> int:
     decided = await desk.meetings.find_session_to_apply(chosen.id)
-    seats = await resolve_seat_options(desk, request) if request.seats else ()
-    return await open_and_show_session(
-        desk, desk.meetings.plan_apply(decided, build_agenda_from_options(desk, request, seats)), request
+    seats = await resolve_cli_seat_options(desk, request) if request.seats else ()
+    return await cli_open_and_show_session(
+        desk, desk.meetings.plan_apply(decided, build_agenda_from_cli_options(desk, request, seats)), request
     )

@@ -1,12 +1,12 @@
 """Options of meetings, declared once for every command that holds one.
 
-A command takes `@meeting_options` with the gates of its meeting, adds the few options of its own, and hands everything
+A command takes `@cli_meeting_options` with the gates of its meeting, adds the few options of its own, and hands everything
 to `run_meeting_command`:
 
     @click.command(cls=SectionCommand)
-    @question_argument()
-    @section_option(MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True)
-    @meeting_options("decree")
+    @cli_question_argument()
+    @cli_section_option(MEETING_HEADING, "--follow-up-once", "follow_up", is_flag=True)
+    @cli_meeting_options("decree")
     def ask_command(question: str, follow_up: bool, **options: Any) -> int:
         settings = {"follow_up": follow_up}
         return run_meeting_command(MeetingRequest(question, meeting="second-opinion", settings=settings, **options))
@@ -22,9 +22,18 @@ import click
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.completion import complete_meeting_names, complete_seat_names, complete_session_names
+from roundtable.doors.cli.completion import (
+    shell_complete_meeting_names,
+    shell_complete_seat_names,
+    shell_complete_session_names,
+)
 from roundtable.doors.cli.displays import OutputMode
-from roundtable.doors.cli.options import limit_option, output_mode_options, section_option, strict_option
+from roundtable.doors.cli.options import (
+    cli_limit_option,
+    cli_output_mode_options,
+    cli_section_option,
+    cli_strict_option,
+)
 from roundtable.doors.cli.output import print_note
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -74,10 +83,10 @@ class MeetingRequest(msgspec.Struct, frozen=True):
         return not self.output_mode.can_ask(self.headless)
 
 
-def question_argument(called: str = "question") -> Callable[[F], F]:
+def cli_question_argument(called: str = "question") -> Callable[[F], F]:
     """Add the question, under the name this meeting gives it: an argument, `--topic` or standard input."""
     metavar = called.upper()
-    topic = section_option(
+    topic = cli_section_option(
         MEETING_HEADING,
         "--topic",
         metavar="TEXT",
@@ -108,17 +117,17 @@ def _resolve_question(ctx: click.Context, _: click.Parameter, typed: str) -> str
     return typed.strip()
 
 
-def meeting_options(*gates: str) -> Callable[[F], F]:
+def cli_meeting_options(*gates: str) -> Callable[[F], F]:
     """Add the options of every meeting: context, seats, limits, gates and output."""
     return _add_in_order(*_CONTEXT, _SEATS, *_SESSION, *_LIMITS, *_MANY_SEATS, _QUOTE, *_gate_options(*gates), *_OUTPUT)
 
 
-def apply_options(*gates: str) -> Callable[[F], F]:
+def cli_apply_options(*gates: str) -> Callable[[F], F]:
     """Add the options of a meeting that applies an earlier decision: seats, limits, gates and output."""
     return _add_in_order(_SEATS, *_LIMITS, *_gate_options(*gates), *_OUTPUT)
 
 
-def write_options(command: F) -> F:
+def cli_write_options(command: F) -> F:
     """Add the options of a command that writes to the workspace."""
     return _add_in_order(*_WRITING)(command)
 
@@ -138,10 +147,10 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     """Options that answer gates; without names, for a command that holds any meeting."""
     valid = f"; gates: {', '.join(gates)}" if gates else " (GATE=OPTION). An invalid gate lists the valid ones"
     return (
-        section_option(
+        cli_section_option(
             "Gates", "--headless", is_flag=True, help="Never prompt: gates take their default, as without a terminal."
         ),
-        section_option(
+        cli_section_option(
             "Gates",
             "--answer",
             "answers",
@@ -152,7 +161,7 @@ def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     )
 
 
-def expand_all_option(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
+def expand_cli_all_option(answers: tuple[str, ...], everything: bool, dry_run: bool) -> tuple[str, ...]:
     """The answers given in advance, including the one that `--all` sets."""
     if everything and any(answer.startswith("approve=") and answer != "approve=all" for answer in answers):
         raise UsageError(
@@ -163,37 +172,37 @@ def expand_all_option(answers: tuple[str, ...], everything: bool, dry_run: bool)
     return (*answers, "approve=all") if everything else answers
 
 
-meeting_name_option = section_option(
+meeting_name_option = cli_section_option(
     MEETING_HEADING,
     "--meeting",
     default="",
     metavar="NAME",
     help="Meeting to hold; by default the configured one, or council.",
-    shell_complete=complete_meeting_names,
+    shell_complete=shell_complete_meeting_names,
 )
 """For commands that hold any meeting."""
 
-rounds_option = limit_option("rounds", "--rounds", click.IntRange, metavar="N", help="Maximum number of rounds.")
+rounds_option = cli_limit_option("rounds", "--rounds", click.IntRange, metavar="N", help="Maximum number of rounds.")
 """For meetings with several rounds."""
 
-answer_choices_option = section_option(
+answer_choices_option = cli_section_option(
     MEETING_HEADING, "--option", "options", multiple=True, metavar="TEXT", help="An answer to choose from; repeatable."
 )
 """For meetings that can choose among given answers."""
 
 
-def expand_rounds_option(rounds: int | None) -> dict[str, Any]:
+def expand_cli_rounds_option(rounds: int | None) -> dict[str, Any]:
     """The meeting setting that `--rounds` sets."""
     return {} if rounds is None else {"rounds": rounds}
 
 
 WRITING_HEADING = "Writing"
 _WRITING: tuple[OptionDecorator, ...] = (
-    section_option(
+    cli_section_option(
         WRITING_HEADING, "--all", "everything", is_flag=True, help="Write everything without asking about each file."
     ),
-    section_option(WRITING_HEADING, "--dry-run", is_flag=True, help="Show the plan without writing anything."),
-    section_option(
+    cli_section_option(WRITING_HEADING, "--dry-run", is_flag=True, help="Show the plan without writing anything."),
+    cli_section_option(
         WRITING_HEADING,
         "--branch",
         default="",
@@ -201,26 +210,26 @@ _WRITING: tuple[OptionDecorator, ...] = (
         help="Commit to this new branch and leave your files unchanged.",
     ),
 )
-_SEATS = section_option(
+_SEATS = cli_section_option(
     MEETING_HEADING,
     "--seat",
     "seats",
     multiple=True,
     metavar="NAME=VOICE[,VOICE…]",
     help="Seat with its voice and fallbacks, or a configured NAME; repeatable.",
-    shell_complete=complete_seat_names,
+    shell_complete=shell_complete_seat_names,
 )
 _LIMITS: tuple[OptionDecorator, ...] = (
-    limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn."),
-    limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round."),
-    limit_option(
+    cli_limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn."),
+    cli_limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round."),
+    cli_limit_option(
         "budget_usd",
         "--budget-usd",
         click.FloatRange,
         metavar="USD",
         help="Start no new round after spending this much.",
     ),
-    limit_option(
+    cli_limit_option(
         "budget_tokens",
         "--budget-tokens",
         click.IntRange,
@@ -229,13 +238,15 @@ _LIMITS: tuple[OptionDecorator, ...] = (
     ),
 )
 _MANY_SEATS: tuple[OptionDecorator, ...] = (
-    limit_option("quorum", "--quorum", click.IntRange, metavar="N", help="Minimum number of seats that must answer."),
-    section_option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time (for rate-limited plans)."),
+    cli_limit_option(
+        "quorum", "--quorum", click.IntRange, metavar="N", help="Minimum number of seats that must answer."
+    ),
+    cli_section_option("Limits", "--sequential", is_flag=True, help="Ask one seat at a time (for rate-limited plans)."),
 )
-_QUOTE = section_option("Limits", "--quote", is_flag=True, help="Estimate the cost without asking any model.")
-_OUTPUT: tuple[OptionDecorator, ...] = (output_mode_options, strict_option)
+_QUOTE = cli_section_option("Limits", "--quote", is_flag=True, help="Estimate the cost without asking any model.")
+_OUTPUT: tuple[OptionDecorator, ...] = (cli_output_mode_options, cli_strict_option)
 _CONTEXT: tuple[OptionDecorator, ...] = (
-    section_option(
+    cli_section_option(
         MEETING_HEADING,
         "-f",
         "--file",
@@ -244,7 +255,7 @@ _CONTEXT: tuple[OptionDecorator, ...] = (
         metavar="PATH[:A-B]",
         help="Include a file, or its lines A to B; repeatable.",
     ),
-    section_option(
+    cli_section_option(
         MEETING_HEADING,
         "--context",
         "folders",
@@ -254,16 +265,16 @@ _CONTEXT: tuple[OptionDecorator, ...] = (
     ),
 )
 _SESSION: tuple[OptionDecorator, ...] = (
-    section_option(
+    cli_section_option(
         MEETING_HEADING,
         "--session",
         "name",
         default="",
         metavar="NAME",
         help="Continue the unfinished session NAME, or start a new one.",
-        shell_complete=complete_session_names,
+        shell_complete=shell_complete_session_names,
     ),
-    section_option(
+    cli_section_option(
         MEETING_HEADING,
         "--fresh",
         is_flag=True,

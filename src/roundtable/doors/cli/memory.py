@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from roundtable.core.ledger import BINDING_KINDS, Entry, EntryKind, EntryState, PredictionRecord
-from roundtable.doors.cli.output import print_note, run_command_at_desk
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def show_ledger_entry_command(id: str, as_json: bool) -> None:
         ]
         return entry, related, bool(entry.session and await desk.sessions.records(entry.session))
 
-    entry, related, has_transcript = run_command_at_desk(read_entry)
+    entry, related, has_transcript = run_cli_command_at_desk(read_entry)
     if as_json:
         print_json({"v": 1, "entry": _entry_fields(entry), "related": [_entry_fields(other) for other in related]})
         return
@@ -125,7 +125,7 @@ def fail_decision_command(id: str, why: str) -> None:
     Example:
       roundtable chronicle fail D-1a2b3c "The cache went stale under load."
     """
-    entry = run_command_at_desk(lambda desk: desk.memory.fail(id, why))
+    entry = run_cli_command_at_desk(lambda desk: desk.memory.fail(id, why))
     click.echo(f"Decision {entry.id} is marked as failed; a meeting that decides the same again stops at a gate")
 
 
@@ -176,7 +176,7 @@ def add_decree_command(proposal: str, why: str) -> None:
     Example:
       roundtable decrees add "Use GraphQL" --why "Nobody here can run it."
     """
-    entry = run_command_at_desk(lambda desk: desk.memory.reject(proposal, why))
+    entry = run_cli_command_at_desk(lambda desk: desk.memory.reject(proposal, why))
     click.echo(f"Decree {entry.id} is added; a meeting that proposes this again stops at a gate")
 
 
@@ -189,7 +189,7 @@ def lift_decree_command(id: str) -> None:
     Example:
       roundtable decrees lift R-1a2b3c
     """
-    click.echo(f"Decree {run_command_at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
+    click.echo(f"Decree {run_cli_command_at_desk(lambda desk: desk.memory.lift(id)).id} is lifted")
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def close_error_command(id: str, how: str) -> None:
     Example:
       roundtable errors close CR-001 "The token is refreshed now."
     """
-    click.echo(f"Error {run_command_at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
+    click.echo(f"Error {run_cli_command_at_desk(lambda desk: desk.memory.close(id, how)).id} is closed")
 
 
 @errors_group.command("reopen")
@@ -246,7 +246,7 @@ def reopen_error_command(id: str, why: str) -> None:
     Example:
       roundtable errors reopen CR-001 "Seen again on Monday."
     """
-    click.echo(f"Error {run_command_at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
+    click.echo(f"Error {run_cli_command_at_desk(lambda desk: desk.memory.reopen(id, why)).id} is open again")
 
 
 # --- predictions ---------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def settle_prediction_command(id: str, verdict: str, seen: str) -> None:
     Example:
       roundtable predictions settle P-1a2b3c wrong "p99 stayed under 300 ms."
     """
-    entry = run_command_at_desk(lambda desk: desk.memory.settle(id, verdict == EntryState.RIGHT, seen))
+    entry = run_cli_command_at_desk(lambda desk: desk.memory.settle(id, verdict == EntryState.RIGHT, seen))
     click.echo(f"Prediction {entry.id} is settled: {entry.seat} was {entry.state}")
 
 
@@ -324,7 +324,7 @@ def prediction_record_command(as_json: bool) -> None:
 
 
 def _list_entries(kinds: Sequence[EntryKind], words: str = "", limit: int = MAX_LISTED_ENTRIES) -> list[Entry]:
-    return run_command_at_desk(lambda desk: desk.memory.entries(kinds, words, limit))
+    return run_cli_command_at_desk(lambda desk: desk.memory.entries(kinds, words, limit))
 
 
 def _entry_fields(entry: Entry) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from roundtable.doors.cli.output import (
     EXIT_NO_DECISION,
     EXIT_OK,
     print_note,
-    run_command_at_desk,
-    shortest_session_argument,
+    run_cli_command_at_desk,
+    shortest_cli_session_argument,
 )
-from roundtable.doors.cli.run_session import run_and_show_session
-from roundtable.doors.cli.seat_choice import parse_name_value_option, resolve_seat_options
-from roundtable.doors.cli.steer import parse_path_option
+from roundtable.doors.cli.run_session import cli_run_and_show_session
+from roundtable.doors.cli.seat_choice import parse_cli_name_value_option, resolve_cli_seat_options
+from roundtable.doors.cli.steer import parse_cli_path_option
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.doors.cli.watch import suggest_watch_command
 
@@ -113,7 +113,7 @@ def run_prepared_meeting_command(
 ) -> int:
     """Hold a meeting whose request is completed at the desk, in another workspace if one is given."""
     request.output_mode.check()
-    return run_command_at_desk(lambda desk: _open_or_continue(desk, prepare(desk)), workspace=workspace)
+    return run_cli_command_at_desk(lambda desk: _open_or_continue(desk, prepare(desk)), workspace=workspace)
 
 
 async def _open_or_continue(desk: Roundtable, request: MeetingRequest) -> int:
@@ -121,13 +121,13 @@ async def _open_or_continue(desk: Roundtable, request: MeetingRequest) -> int:
         return await _quote_meeting(desk, request)
     state = await _find_unfinished_session(desk, request) if request.name else None
     if state is None:
-        return await open_and_show_session(desk, await _build_agenda(desk, request), request)
-    return await run_and_show_session(
+        return await cli_open_and_show_session(desk, await _build_agenda(desk, request), request)
+    return await cli_run_and_show_session(
         desk, state, request.output_mode, headless=request.headless, strict=request.strict
     )
 
 
-async def open_and_show_session(desk: Roundtable, agenda: Agenda, request: MeetingRequest) -> int:
+async def cli_open_and_show_session(desk: Roundtable, agenda: Agenda, request: MeetingRequest) -> int:
     """Open and run a session if the person accepts its cost; returns the exit code."""
     for name, reason in desk.meetings.check_quorum(agenda).items():
         print_note(f"Seat {name} is unavailable: {reason}")
@@ -137,7 +137,7 @@ async def open_and_show_session(desk: Roundtable, agenda: Agenda, request: Meeti
     state = await desk.sessions.get(await desk.meetings.open(agenda))
     for line in state.charter.notices:
         print_note(line)
-    return await run_and_show_session(
+    return await cli_run_and_show_session(
         desk, state, request.output_mode, headless=request.headless, strict=request.strict
     )
 
@@ -170,7 +170,7 @@ async def _find_unfinished_session(desk: Roundtable, request: MeetingRequest) ->
     if not rows:
         return None
     state = await desk.sessions.get(rows[0].id)
-    address = await shortest_session_argument(desk, state.id, state.charter.slug)
+    address = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     if request.question and request.question != state.charter.question.strip():
         raise UsageError(
             f"The unfinished session {request.name} has another question: {sanitize_line(state.charter.question, 80)}",
@@ -191,10 +191,10 @@ async def _build_agenda(desk: Roundtable, request: MeetingRequest) -> Agenda:
             f"The argument {request.called.upper()} is missing.",
             f"Write the {request.called} in quotes after the command.",
         )
-    return build_agenda_from_options(desk, request, await resolve_seat_options(desk, request))
+    return build_agenda_from_cli_options(desk, request, await resolve_cli_seat_options(desk, request))
 
 
-def build_agenda_from_options(desk: Roundtable, request: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
+def build_agenda_from_cli_options(desk: Roundtable, request: MeetingRequest, seats: tuple[Seat, ...]) -> Agenda:
     """Build the agenda for a request."""
     from roundtable.app.desk import Agenda
 
@@ -205,13 +205,13 @@ def build_agenda_from_options(desk: Roundtable, request: MeetingRequest, seats: 
         options=request.options,
         settings=request.settings,
         limits=_apply_limit_options(desk.meetings.default_limits(request.meeting), request),
-        files=tuple(parse_path_option(path, desk.workspace) for path in request.files),
-        folders=tuple(parse_path_option(path, desk.workspace) for path in request.folders),
+        files=tuple(parse_cli_path_option(path, desk.workspace) for path in request.files),
+        folders=tuple(parse_cli_path_option(path, desk.workspace) for path in request.folders),
         texts=request.texts,
         name=request.name,
         fresh=request.fresh,
         headless=request.unattended,
-        answers=dict(parse_name_value_option(answer, "--answer", "GATE=OPTION") for answer in request.answers),
+        answers=dict(parse_cli_name_value_option(answer, "--answer", "GATE=OPTION") for answer in request.answers),
     )
 
 

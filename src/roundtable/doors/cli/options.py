@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from roundtable.core.values import LIMIT_MINIMUMS, Limits
-from roundtable.doors.cli.completion import complete_session_names
+from roundtable.doors.cli.completion import shell_complete_session_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,14 +40,16 @@ class SectionCommand(click.Command):
                 formatter.write_dl(records)
 
 
-def section_option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
+def cli_section_option(heading: str, *names: str, **kwargs: Any) -> Callable[[F], F]:
     """Declare an option under a heading."""
     return click.option(*names, cls=SectionOption, heading=heading, **kwargs)
 
 
-def limit_option(name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any) -> Callable[[F], F]:
+def cli_limit_option(
+    name: str, flag: str, kind: Callable[[Any], click.ParamType[Any]], **kwargs: Any
+) -> Callable[[F], F]:
     """Declare an option that sets a limit, with the range that the config allows."""
-    return section_option("Limits", flag, name, type=kind(LIMIT_MINIMUMS[name]), callback=_check_limit, **kwargs)
+    return cli_section_option("Limits", flag, name, type=kind(LIMIT_MINIMUMS[name]), callback=_check_limit, **kwargs)
 
 
 def _check_limit(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -57,7 +59,7 @@ def _check_limit(_: click.Context, param: click.Parameter, value: float | None) 
     return value
 
 
-def session_argument(command: F) -> F:
+def cli_session_argument(command: F) -> F:
     """Add SESSION as an argument and as `--session`; the default is the newest session of the workspace."""
     command = click.option(
         "--session",
@@ -68,9 +70,9 @@ def session_argument(command: F) -> F:
         expose_value=False,
         callback=_remember_session_option,
     )(command)
-    return click.argument("session", default="", callback=_resolve_session, shell_complete=complete_session_names)(
-        command
-    )
+    return click.argument(
+        "session", default="", callback=_resolve_session, shell_complete=shell_complete_session_names
+    )(command)
 
 
 def _remember_session_option(ctx: click.Context, _: click.Parameter, session: str | None) -> None:
@@ -81,18 +83,18 @@ def _resolve_session(ctx: click.Context, _: click.Parameter, typed: str) -> str:
     return typed or ctx.meta["session"]
 
 
-def output_mode_options(command: F) -> F:
+def cli_output_mode_options(command: F) -> F:
     """Add the options that choose how a session is displayed."""
-    command = section_option("Output", "--plain", is_flag=True, help="Print plain lines without colours or panels.")(
-        command
-    )
-    return section_option(
+    command = cli_section_option(
+        "Output", "--plain", is_flag=True, help="Print plain lines without colours or panels."
+    )(command)
+    return cli_section_option(
         "Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta."
     )(command)
 
 
-def strict_option(command: F) -> F:
+def cli_strict_option(command: F) -> F:
     """Add `--strict`, which makes a degraded decision fail."""
-    return section_option("Output", "--strict", is_flag=True, help="Exit with code 4 if the decision is degraded.")(
+    return cli_section_option("Output", "--strict", is_flag=True, help="Exit with code 4 if the decision is degraded.")(
         command
     )

@@ -29,7 +29,7 @@ SHORT_ID_LENGTH = 13
 """Length of the timestamp in an id, which is enough to distinguish one person's sessions."""
 
 
-def run_command_at_desk(
+def run_cli_command_at_desk(
     work: Callable[[Roundtable], Awaitable[T]], *, only_reads: bool = False, workspace: Path | None = None
 ) -> T:
     """Open the desk of this person in a workspace, run some work at it, and close it.
@@ -44,7 +44,7 @@ def run_command_at_desk(
     return asyncio.run(open_and_work())
 
 
-def run_command_at_session_desk(
+def run_cli_command_at_session_desk(
     find: Callable[[Roundtable], Awaitable[str]], work: Callable[[Roundtable, Session], Awaitable[T]]
 ) -> T:
     """Find a session from here, and run some work on it at the desk of the workspace it belongs to."""
@@ -105,7 +105,7 @@ def session_exit_code(session: Session, *, strict: bool = False) -> int:
     return decision_exit_code(session.decision, limited=_was_stopped_by_limit(session), strict=strict)
 
 
-async def shortest_session_argument(desk: Roundtable, session: str, slug: str) -> str:
+async def shortest_cli_session_argument(desk: Roundtable, session: str, slug: str) -> str:
     """The shortest address that identifies this session: its slug, the start of its id, or its id."""
     for address in (slug, session[:SHORT_ID_LENGTH]):
         try:
@@ -157,7 +157,7 @@ def discard_closed_stdout() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def resolve_path_argument(typed: str) -> Path:
+def resolve_cli_path_argument(typed: str) -> Path:
     """The absolute path for a typed one, with its parent folder resolved; the path itself may be a link."""
     path = Path(typed).expanduser().absolute()
     return path.parent.resolve() / path.name

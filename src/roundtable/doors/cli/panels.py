@@ -36,7 +36,7 @@ from roundtable.live.event_lines import (
     live_earlier_event_lines,
     live_round_label,
 )
-from roundtable.report.costs import format_price
+from roundtable.report.costs import describe_price
 
 REDRAW_SECONDS = 0.1
 IDLE_REDRAW_SECONDS = 0.5
@@ -135,7 +135,7 @@ class LivePanels:
     def _print_move(self, move: MoveMade) -> None:
         color = self._color(move.seat)
         usage = move.usage
-        figures = (f"{format_count(usage.tokens)} tok", format_price(usage), format_seconds(move.timing.total))
+        figures = (f"{format_count(usage.tokens)} tok", describe_price(usage), format_seconds(move.timing.total))
         head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {live_round_label(move.round)} · {' · '.join(figures)}", "dim not bold")
         parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._narrator.move_lines(move)]

@@ -13,8 +13,8 @@ from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
 from roundtable.core.handover import HandoverForm, project_handover_path_in_form
 from roundtable.core.text.sanitize import sanitize_text
-from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import print_note, resolve_path_argument, run_command_at_desk
+from roundtable.doors.cli.options import cli_session_argument
+from roundtable.doors.cli.output import print_note, resolve_cli_path_argument, run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.stage_words import describe_file_contributions
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option("--list", "listing", is_flag=True, help="List every version of every file (default).")
 @click.option("--file", "path", metavar="PATH", help="Print one file of the project.")
 @click.option(
@@ -65,15 +65,19 @@ def project_command(
     if version and path is None:
         raise UsageError("--stage needs a file.", "Add --file PATH.")
     if path is not None:
-        _print_file(run_command_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True))
+        _print_file(
+            run_cli_command_at_desk(lambda desk: _read_file(desk, session, path, version or ""), only_reads=True)
+        )
     elif into is not None:
         chosen_form = form or "folder"
-        place = Path(project_handover_path_in_form(str(resolve_path_argument(into)), chosen_form))
+        place = Path(project_handover_path_in_form(str(resolve_cli_path_argument(into)), chosen_form))
         _print_delivery(
-            run_command_at_desk(lambda desk: _export_project(desk, session, chosen_form, place)), chosen_form, as_json
+            run_cli_command_at_desk(lambda desk: _export_project(desk, session, chosen_form, place)),
+            chosen_form,
+            as_json,
         )
     else:
-        _print_versions(run_command_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
+        _print_versions(run_cli_command_at_desk(lambda desk: _versions(desk, session), only_reads=True), as_json)
 
 
 async def _versions(desk: Roundtable, address: str) -> list[ProjectVersion]:

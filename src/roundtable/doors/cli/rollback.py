@@ -11,14 +11,14 @@ from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stage_history import list_stage_ends
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli.completion import complete_session_names
-from roundtable.doors.cli.output import print_note, run_command_at_desk, shortest_session_argument
+from roundtable.doors.cli.completion import shell_complete_session_names
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk, shortest_cli_session_argument
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
-async def prompt_rollback_stage(
+async def prompt_rollback_stage_in_terminal(
     session: Session, answer: str, read_line: Callable[[str], Awaitable[str | None]]
 ) -> str | None:
     """Ask for the stage and what should be different, as one answer; None if the person left."""
@@ -39,7 +39,7 @@ async def prompt_rollback_stage(
     return f"{stage}: {different}"
 
 
-def check_rollback_option_text(session: Session, text: str) -> None:
+def check_cli_rollback_option(session: Session, text: str) -> None:
     """Reject an answer without a stage that was held."""
     from roundtable.app.desk.sessions import Sessions
 
@@ -64,15 +64,15 @@ async def continue_rollback_command(desk: Roundtable, ended: Session) -> Session
     except RoundtableError as error:
         print_note(f"{error.message} {error.help}")
         return None
-    old = await shortest_session_argument(desk, ended.id, ended.charter.slug)
-    new = await shortest_session_argument(desk, new_session.id, new_session.charter.slug)
+    old = await shortest_cli_session_argument(desk, ended.id, ended.charter.slug)
+    new = await shortest_cli_session_argument(desk, new_session.id, new_session.charter.slug)
     print_note(f"Continuing in session {new} with stage {target[0]}.")
     print_note(f"To compare it with the earlier session: roundtable diff-sessions {old} {new}")
     return new_session
 
 
 @click.command()
-@click.argument("session", shell_complete=complete_session_names)
+@click.argument("session", shell_complete=shell_complete_session_names)
 @click.argument("stage")
 @click.option("--instruct", default="", metavar="TEXT", help="What should be different in this stage.")
 def rollback_command(session: str, stage: str, instruct: str) -> None:
@@ -86,14 +86,14 @@ def rollback_command(session: str, stage: str, instruct: str) -> None:
       roundtable rollback last architecture --instruct "Use PostgreSQL."
       roundtable rollback 2026-11-15-a-to-do-api development
     """
-    click.echo(run_command_at_desk(lambda desk: _rollback(desk, session, stage, instruct)))
+    click.echo(run_cli_command_at_desk(lambda desk: _rollback(desk, session, stage, instruct)))
 
 
 async def _rollback(desk: Roundtable, address: str, stage: str, instructions: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     new_id = await desk.sessions.rollback(state.id, stage, instructions)
-    new = await shortest_session_argument(desk, new_id, (await desk.sessions.get(new_id)).charter.slug)
-    old = await shortest_session_argument(desk, state.id, state.charter.slug)
+    new = await shortest_cli_session_argument(desk, new_id, (await desk.sessions.get(new_id)).charter.slug)
+    old = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     still_running = (
         f"; the old session is still running, stop it with: roundtable cancel {old}"
         if await desk.sessions.holder(state.id)

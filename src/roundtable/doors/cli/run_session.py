@@ -22,7 +22,7 @@ from roundtable.doors.cli.output import (
     discard_closed_stdout,
     print_note,
     session_exit_code,
-    shortest_session_argument,
+    shortest_cli_session_argument,
 )
 from roundtable.doors.cli.rollback import continue_rollback_command
 from roundtable.live.board import SessionView
@@ -40,11 +40,11 @@ FAILED_RUN_GRACE_SECONDS = 0.3
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-async def run_and_show_session(
+async def cli_run_and_show_session(
     desk: Roundtable, state: Session, output_mode: OutputMode, *, headless: bool = False, strict: bool
 ) -> int:
     """Run or continue a session, display it and print its decision; returns the exit code."""
-    address = await shortest_session_argument(desk, state.id, state.charter.slug)
+    address = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     last_seq = state.seq if state.runs else 0
     display = create_terminal_display(
         output_mode, SessionView(state.charter, address, brief_until=last_seq, live_from=last_seq)
@@ -66,7 +66,7 @@ async def run_and_show_session(
     return (
         code
         if rolled_back is None
-        else await run_and_show_session(desk, rolled_back, output_mode, headless=headless, strict=strict)
+        else await cli_run_and_show_session(desk, rolled_back, output_mode, headless=headless, strict=strict)
     )
 
 
@@ -108,7 +108,7 @@ class SessionRun:
         self._address = address
         self._run = asyncio.create_task(desk.meetings.run(session))
         self._follow = asyncio.create_task(
-            display_session(desk.sessions.watch(session, here=True), display, gate_prompt)
+            display_session_in_terminal(desk.sessions.watch(session, here=True), display, gate_prompt)
         )
         self._display = display
         self._stop_reason: str | None = None
@@ -153,7 +153,7 @@ class SessionRun:
         return self._stop_reason
 
 
-async def display_session(
+async def display_session_in_terminal(
     items: AsyncGenerator[Recorded | Delta], display: Display, gate_prompt: GatePrompt | None = None
 ) -> None:
     """Display events and text as they arrive; a slow reader delays only this display."""

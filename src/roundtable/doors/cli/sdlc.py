@@ -11,11 +11,11 @@ import msgspec
 from roundtable.core.faults import UsageError
 from roundtable.core.handover import is_path_without_project_name
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli.meeting_options import MeetingRequest, meeting_options, question_argument
+from roundtable.doors.cli.meeting_options import MeetingRequest, cli_meeting_options, cli_question_argument
 from roundtable.doors.cli.open_meeting import run_prepared_meeting_command
-from roundtable.doors.cli.options import SectionCommand, section_option
-from roundtable.doors.cli.output import print_note, resolve_path_argument
-from roundtable.doors.cli.seat_choice import parse_name_value_option
+from roundtable.doors.cli.options import SectionCommand, cli_section_option
+from roundtable.doors.cli.output import print_note, resolve_cli_path_argument
+from roundtable.doors.cli.seat_choice import parse_cli_name_value_option
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable, StageOptions
@@ -26,8 +26,8 @@ CONTINUE_STAGES = "stages=continue"
 
 
 @click.command(cls=SectionCommand)
-@question_argument("idea")
-@section_option(
+@cli_question_argument("idea")
+@cli_section_option(
     STAGES_HEADING,
     "--stages",
     "way",
@@ -35,41 +35,41 @@ CONTINUE_STAGES = "stages=continue"
     metavar="WAY|FILE",
     help="Stages to run: sdlc, spec, code, no-docker or your own file.",
 )
-@section_option(STAGES_HEADING, "--only", multiple=True, metavar="STAGE,…", help="Run only these stages.")
-@section_option(STAGES_HEADING, "--skip", multiple=True, metavar="STAGE,…", help="Skip these stages.")
-@section_option(
+@cli_section_option(STAGES_HEADING, "--only", multiple=True, metavar="STAGE,…", help="Run only these stages.")
+@cli_section_option(STAGES_HEADING, "--skip", multiple=True, metavar="STAGE,…", help="Skip these stages.")
+@cli_section_option(
     STAGES_HEADING, "--instruct", multiple=True, metavar="STAGE=TEXT", help="Extra instructions for a stage."
 )
-@section_option(
+@cli_section_option(
     STAGES_HEADING,
     "--rounds",
     multiple=True,
     metavar="[STAGE=]N",
     help="Maximum rounds before you are asked (default 3; not for reviews).",
 )
-@section_option(
+@cli_section_option(
     STAGES_HEADING,
     "--judge",
     multiple=True,
     metavar="[STAGE=]SEAT",
     help="Seat that judges; by default the seats take turns.",
 )
-@section_option(
+@cli_section_option(
     STAGES_HEADING,
     "--speaking",
     type=click.Choice(["blind", "sequential"]),
     help="Ask all seats in parallel (blind) or one after the other (not for reviews).",
 )
-@section_option(
+@cli_section_option(
     STAGES_HEADING, "--yes", is_flag=True, help="Continue after each stage without asking; does not approve writing."
 )
-@section_option(
+@cli_section_option(
     PROJECT_HEADING, "--from", "existing", metavar="DIR", help="Work on the existing project in this folder."
 )
-@section_option(
+@cli_section_option(
     PROJECT_HEADING, "--into", metavar="DIR", help="Folder for a new project; by default here, named after the idea."
 )
-@meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
+@cli_meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
 def sdlc_command(question: str, existing: str | None, into: str | None, yes: bool, **options: Any) -> int:
     """Take an idea through seven stages to a running program.
 
@@ -122,7 +122,9 @@ def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
 
     def by_stage(name: str, form: str) -> dict[str, str]:
         return dict(
-            parse_name_value_option(text, f"--{name}", form) if "=" in text else (StageOptions.all_stages, text.strip())
+            parse_cli_name_value_option(text, f"--{name}", form)
+            if "=" in text
+            else (StageOptions.all_stages, text.strip())
             for text in typed[name]
         )
 
@@ -134,7 +136,7 @@ def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
     return StageOptions(
         only=_split_names(typed["only"]),
         skip=_split_names(typed["skip"]),
-        instructions=dict(parse_name_value_option(text, "--instruct", "STAGE=TEXT") for text in typed["instruct"]),
+        instructions=dict(parse_cli_name_value_option(text, "--instruct", "STAGE=TEXT") for text in typed["instruct"]),
         rounds={stage: int(number) for stage, number in rounds.items()},
         judge=by_stage("judge", "STAGE=SEAT"),
     )
@@ -167,7 +169,7 @@ def _project_settings(question: str, existing: str | None, into: str | None) -> 
 def _new_project_folder(question: str, into: str | None) -> Path:
     """The folder for a new project: the one given, or an unused one named after the idea."""
     if into is not None:
-        path = resolve_path_argument(into)
+        path = resolve_cli_path_argument(into)
         if is_path_without_project_name(path.name):
             raise UsageError(
                 f"--into {sanitize_line(into, 60)} is not a folder name.", "Give a new folder with --into."

@@ -22,7 +22,7 @@ NO_SEATS_HELP = (
 )
 
 
-def parse_name_value_option(text: str, option: str, form: str) -> tuple[str, str]:
+def parse_cli_name_value_option(text: str, option: str, form: str) -> tuple[str, str]:
     """Split the NAME=VALUE of an option."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
@@ -30,7 +30,7 @@ def parse_name_value_option(text: str, option: str, form: str) -> tuple[str, str
     return name, value
 
 
-async def resolve_seat_options(desk: Roundtable, request: MeetingRequest) -> tuple[Seat, ...]:
+async def resolve_cli_seat_options(desk: Roundtable, request: MeetingRequest) -> tuple[Seat, ...]:
     """The seats of the request, of the config or preset, of the last choice, or of a choice made now."""
     if request.seats:
         return tuple(_parse_seat(desk, text) for text in request.seats)
@@ -42,7 +42,7 @@ async def resolve_seat_options(desk: Roundtable, request: MeetingRequest) -> tup
 def _parse_seat(desk: Roundtable, text: str) -> Seat:
     if "=" not in text:
         return _configured_seat(desk, text)
-    name, chain = parse_name_value_option(text, "--seat", SEAT_SYNTAX)
+    name, chain = parse_cli_name_value_option(text, "--seat", SEAT_SYNTAX)
     voices = tuple(voice.strip() for voice in chain.split(",") if voice.strip())
     invalid = [voice for voice in voices if ":" not in voice]
     if invalid or not voices:
@@ -85,14 +85,14 @@ async def _choose_found_seats(desk: Roundtable, request: MeetingRequest) -> tupl
     if desk.meetings.paid_voices(offered):
         print_note("Seats that use an API key may cost money.")
     print_note("Your choice is remembered; [seats] in the config overrides it.")
-    seats = await prompt_seat_selection(offered)
+    seats = await prompt_seats_in_terminal(offered)
     if not seats:
         raise UsageError("No seats were chosen.", NO_SEATS_HELP)
     desk.setup.remember_seats(seats)
     return seats
 
 
-async def prompt_seat_selection(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
+async def prompt_seats_in_terminal(offered: tuple[Seat, ...], others: tuple[Seat, ...] = ()) -> tuple[Seat, ...]:
     """Ask for numbers or names of the listed seats; Enter takes those offered, q none."""
     default = "all" if not others else f"the first {len(offered)}" if offered else "none"
     by_word = {word: seat for n, seat in enumerate((*offered, *others), 1) for word in (str(n), seat.name)}

@@ -15,15 +15,15 @@ from roundtable.core.index import SessionRow
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.gate_answers import render_gate_context_for_terminal
-from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
+from roundtable.doors.cli.options import cli_session_argument
+from roundtable.doors.cli.output import run_cli_command_at_desk, shortest_cli_session_argument
 from roundtable.doors.cli.stderr import wrap_for_terminal
 from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.live.event_lines import LiveLine, live_gate_lines, live_lines_as_text
-from roundtable.live.gate_options import gate_option_on_enter
-from roundtable.report.costs import NO_VALUE, build_cost_report, format_money
+from roundtable.live.gate_options import live_gate_option_on_enter
+from roundtable.report.costs import NO_VALUE, build_cost_report, render_money
 from roundtable.report.phrases import describe_session_status
-from roundtable.report.summary import session_summary_as_data
+from roundtable.report.summary import report_session_as_data
 
 if TYPE_CHECKING:
     from roundtable.app.desk import OpenGate, Roundtable
@@ -51,7 +51,7 @@ def list_sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
         rows = await desk.sessions.list(everywhere=everywhere, limit=limit)
         return [await _session_fields(desk, row) for row in rows if not row.is_child]
 
-    listed = run_command_at_desk(collect, only_reads=True)
+    listed = run_cli_command_at_desk(collect, only_reads=True)
     if as_json:
         print_json({"v": 1, "sessions": listed})
     elif listed:
@@ -75,7 +75,7 @@ async def _session_fields(desk: Roundtable, row: SessionRow) -> dict[str, Any]:
     return {
         "id": row.id,
         "slug": row.slug,
-        "address": await shortest_session_argument(desk, row.id, row.slug),
+        "address": await shortest_cli_session_argument(desk, row.id, row.slug),
         "name": row.name,
         "status": "damaged" if charter is None else "done" if decision else _session_status(session, holder),
         "pid": _holder_pid(holder),
@@ -121,7 +121,7 @@ def _format_age(at: str) -> str:
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status_command(session: str, as_json: bool) -> None:
     """Show a session's state: process, round, seats, cost and open gate.
@@ -137,13 +137,13 @@ def status_command(session: str, as_json: bool) -> None:
         return (
             state,
             await desk.sessions.holder(state.id),
-            await shortest_session_argument(desk, state.id, state.charter.slug),
+            await shortest_cli_session_argument(desk, state.id, state.charter.slug),
         )
 
-    state, holder, address = run_command_at_desk(load, only_reads=True)
+    state, holder, address = run_cli_command_at_desk(load, only_reads=True)
     if as_json:
         running = {"running": holder is not None, "holder": holder, "pid": _holder_pid(holder)}
-        print_json({**session_summary_as_data(state), **running})
+        print_json({**report_session_as_data(state), **running})
         return
     for line in _render_session_status(state, holder, address):
         click.echo(line)
@@ -181,7 +181,7 @@ def _render_session_status(session: Session, holder: str | None, address: str) -
     for gate in session.open_gates:
         lines += [f"  waits at gate {gate.id}: {sanitize_line(gate.question)}", f"    {', '.join(gate.options)}"]
         lines += [f"  {line.plain()}" for line in render_gate_context_for_terminal(session, gate)]
-        answer = "OPTION" if gate.writes else gate_option_on_enter(gate) or "OPTION"
+        answer = "OPTION" if gate.writes else live_gate_option_on_enter(gate) or "OPTION"
         lines.append(f"    answer it: roundtable answer {address} {gate.id}={answer}")
     if not (holder or session.ended):
         lines.append(f"  continue with: roundtable resume {address}")
@@ -194,7 +194,7 @@ def _describe_spending(session: Session) -> str:
     tokens += f" of {limits.budget_tokens:,}" if limits.budget_tokens is not None else ""
     nothing = "nothing" if session.ended else "nothing yet"
     cost = {NO_VALUE: nothing, "unknown": "at unknown cost"}.get(total.price, total.price)
-    cost += f" of {format_money(limits.budget_usd)}" if limits.budget_usd is not None else ""
+    cost += f" of {render_money(limits.budget_usd)}" if limits.budget_usd is not None else ""
     return f"{tokens}, {cost}"
 
 
@@ -215,13 +215,13 @@ def gates_command(everywhere: bool, as_json: bool) -> None:
         return [
             (
                 waiting,
-                await shortest_session_argument(desk, waiting.session, waiting.slug),
+                await shortest_cli_session_argument(desk, waiting.session, waiting.slug),
                 render_gate_context_for_terminal(await desk.sessions.get(waiting.session), waiting.gate),
             )
             for waiting in open_gates
         ]
 
-    open_gates = run_command_at_desk(collect)
+    open_gates = run_cli_command_at_desk(collect)
     if as_json:
         print_json({"v": 1, "gates": [_gate_fields(waiting, address) for waiting, address, _ in open_gates]})
         return

@@ -17,12 +17,12 @@ from roundtable.core.events import Recorded, encode_events_as_jsonl
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli.options import session_argument
-from roundtable.doors.cli.output import run_command_at_desk
+from roundtable.doors.cli.options import cli_session_argument
+from roundtable.doors.cli.output import run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_table
 from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import COST_COLUMNS
-from roundtable.report.summary import usage_summary_as_data
+from roundtable.report.summary import report_usage_as_data
 from roundtable.report.transcript import render_cost_table
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ RECOVERY_FORMATS = ("markdown", "jsonl")
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option(
     "--format", "form", type=click.Choice(SHOW_FORMATS), default="markdown", show_default=True, help="Output format."
 )
@@ -107,14 +107,16 @@ def show_command(
     if part and form not in forms:
         raise UsageError(f"{part} cannot be shown as {form}.", f"Use --format {' or '.join(forms)}.")
     if run_id is not None:
-        _print_text(run_command_at_desk(lambda desk: _render_run_artifact(desk, run_id, form), only_reads=True), form)
+        _print_text(
+            run_cli_command_at_desk(lambda desk: _render_run_artifact(desk, run_id, form), only_reads=True), form
+        )
     elif recover:
-        _print_text(run_command_at_desk(lambda desk: _render_recovered(desk, session, form), only_reads=True), form)
+        _print_text(run_cli_command_at_desk(lambda desk: _render_recovered(desk, session, form), only_reads=True), form)
     elif cost:
-        _print_costs(run_command_at_desk(lambda desk: _load_session(desk, session), only_reads=True)[0], form)
+        _print_costs(run_cli_command_at_desk(lambda desk: _load_session(desk, session), only_reads=True)[0], form)
     else:
         _print_text(
-            run_command_at_desk(lambda desk: _render_session(desk, session, form, round), only_reads=True), form
+            run_cli_command_at_desk(lambda desk: _render_session(desk, session, form, round), only_reads=True), form
         )
 
 
@@ -145,7 +147,7 @@ async def _render_run_artifact(desk: Roundtable, run: str, form: str) -> str:
 
 def _print_costs(session: Session, form: str) -> None:
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(usage_summary_as_data(session)), indent=2))
+        click.echo(msgspec.json.format(msgspec.json.encode(report_usage_as_data(session)), indent=2))
     elif sys.stdout.isatty():
         lines = build_cost_report(session)
         print_table(

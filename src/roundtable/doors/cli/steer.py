@@ -14,17 +14,23 @@ from roundtable.core.events import SessionAmended
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.doors.cli.gate_answers import check_answer_command
-from roundtable.doors.cli.options import NEWEST_SESSION, SectionCommand, limit_option, section_option, session_argument
-from roundtable.doors.cli.output import run_command_at_desk, shortest_session_argument
-from roundtable.live.gate_options import match_gate_option
+from roundtable.doors.cli.gate_answers import check_cli_gate_answer
+from roundtable.doors.cli.options import (
+    NEWEST_SESSION,
+    SectionCommand,
+    cli_limit_option,
+    cli_section_option,
+    cli_session_argument,
+)
+from roundtable.doors.cli.output import run_cli_command_at_desk, shortest_cli_session_argument
+from roundtable.live.gate_options import match_live_gate_option
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 def pause_command(session: str) -> None:
     """Pause a running session after the turns in progress.
 
@@ -32,7 +38,7 @@ def pause_command(session: str) -> None:
     Example:
       roundtable pause last
     """
-    click.echo(run_command_at_desk(lambda desk: _pause(desk, session)))
+    click.echo(run_cli_command_at_desk(lambda desk: _pause(desk, session)))
 
 
 async def _pause(desk: Roundtable, address: str) -> str:
@@ -49,7 +55,7 @@ async def _pause(desk: Roundtable, address: str) -> str:
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 def stop_command(session: str) -> None:
     """Stop the program that a session runs; the session continues.
 
@@ -57,7 +63,7 @@ def stop_command(session: str) -> None:
     Example:
       roundtable stop last
     """
-    click.echo(run_command_at_desk(lambda desk: _stop(desk, session)))
+    click.echo(run_cli_command_at_desk(lambda desk: _stop(desk, session)))
 
 
 async def _stop(desk: Roundtable, address: str) -> str:
@@ -71,7 +77,7 @@ async def _stop(desk: Roundtable, address: str) -> str:
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option("--reason", default="", metavar="TEXT", help="Reason to record.")
 def cancel_command(session: str, reason: str) -> None:
     """End a session now and keep what was said.
@@ -80,7 +86,7 @@ def cancel_command(session: str, reason: str) -> None:
     Example:
       roundtable cancel last --reason "asked the wrong question"
     """
-    click.echo(run_command_at_desk(lambda desk: _cancel(desk, session, reason)))
+    click.echo(run_cli_command_at_desk(lambda desk: _cancel(desk, session, reason)))
 
 
 async def _cancel(desk: Roundtable, address: str, reason: str) -> str:
@@ -112,7 +118,7 @@ def say_command(words: tuple[str, ...], seats: tuple[str, ...]) -> None:
         )
     text = sys.stdin.read() if text == "-" else text
     click.echo(
-        run_command_at_desk(lambda desk: _say(desk, session[0] if session else NEWEST_SESSION, text.strip(), seats))
+        run_cli_command_at_desk(lambda desk: _say(desk, session[0] if session else NEWEST_SESSION, text.strip(), seats))
     )
 
 
@@ -146,7 +152,7 @@ def answer_command(words: tuple[str, ...], text: str) -> None:
         raise UsageError(
             f"{len(words)} arguments given, at most 3 expected.", "Try: roundtable answer last GATE=OPTION"
         )
-    click.echo(run_command_at_desk(lambda desk: _answer(desk, words, text)))
+    click.echo(run_cli_command_at_desk(lambda desk: _answer(desk, words, text)))
 
 
 async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
@@ -166,14 +172,14 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
             f"This session has no gate {name}." if name else "This session is not waiting at a gate.",
             f"Gates so far: {gate_names}.",
         )
-    option = (match_gate_option(gate, option) if option else None) or option
+    option = (match_live_gate_option(gate, option) if option else None) or option
     if gate.id in state.answers and (open_gate := next(iter(state.open_gates), None)):
         suggested = option if option in open_gate.options else "OPTION"
         raise UsageError(
             f"Gate {gate.id} is already answered; the session waits at {open_gate.id}.",
             f"Try: roundtable answer {address} {open_gate.id}={suggested}",
         )
-    check_answer_command(state, gate, option, text)
+    check_cli_gate_answer(state, gate, option, text)
     await desk.gates.answer(state.id, gate.id, option, text)
     next_step = "" if await desk.sessions.holder(state.id) else f"; continue with: roundtable resume {address}"
     return f"Gate {gate.id} is answered: {option}{next_step}"
@@ -186,19 +192,19 @@ async def _find_waiting_session(desk: Roundtable) -> str:
 
 
 @click.command(cls=SectionCommand)
-@session_argument
-@section_option("Changes", "--rename", metavar="NAME", help="Name the session.")
-@section_option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Bring a seat back.")
-@section_option(
+@cli_session_argument
+@cli_section_option("Changes", "--rename", metavar="NAME", help="Name the session.")
+@cli_section_option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Bring a seat back.")
+@cli_section_option(
     "Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out, starting with the next round."
 )
-@section_option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Add a file to the context.")
-@section_option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Remove a file from the context.")
-@limit_option("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="Maximum total cost.")
-@limit_option("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="Maximum total tokens.")
-@limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn.")
-@limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round.")
-@limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
+@cli_section_option("Changes", "--add-file", multiple=True, metavar="PATH[:A-B]", help="Add a file to the context.")
+@cli_section_option("Changes", "--remove-file", multiple=True, metavar="PATH", help="Remove a file from the context.")
+@cli_limit_option("budget_usd", "--budget-usd", click.FloatRange, metavar="USD", help="Maximum total cost.")
+@cli_limit_option("budget_tokens", "--budget-tokens", click.IntRange, metavar="N", help="Maximum total tokens.")
+@cli_limit_option("seat_timeout", "--timeout", click.FloatRange, metavar="S", help="Maximum seconds per turn.")
+@cli_limit_option("round_deadline", "--deadline", click.FloatRange, metavar="S", help="Maximum seconds per round.")
+@cli_limit_option("max_tokens", "--max-tokens", click.IntRange, metavar="N", help="Maximum tokens per answer.")
 def amend_command(session: str, **changes: Any) -> None:
     """Change a session's name, seats, files or limits.
 
@@ -211,7 +217,7 @@ def amend_command(session: str, **changes: Any) -> None:
     """
     if not any(value is not None and value != () for value in changes.values()):
         raise UsageError("No change was given.", "`roundtable amend --help` lists what can be changed.")
-    click.echo(run_command_at_desk(lambda desk: _amend(desk, session, changes)))
+    click.echo(run_cli_command_at_desk(lambda desk: _amend(desk, session, changes)))
 
 
 AMENDABLE_LIMITS = ("budget_usd", "budget_tokens", "seat_timeout", "round_deadline", "max_tokens")
@@ -236,14 +242,14 @@ async def _amend(desk: Roundtable, address: str, changes: dict[str, Any]) -> str
         limits=msgspec.structs.replace(state.limits, **limits) if limits else None,
     )
     for path in changes["add_file"]:
-        await desk.sessions.add_context(state.id, parse_path_option(path, desk.workspace))
+        await desk.sessions.add_context(state.id, parse_cli_path_option(path, desk.workspace))
     if amendment != SessionAmended(by=amendment.by):
         await desk.sessions.amend(state.id, amendment)
     return f"The changes to session {address} take effect with the next round"
 
 
 @click.command()
-@session_argument
+@cli_session_argument
 @click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to repeat.")
 def branch_command(session: str, round: str) -> None:
     """Start a new session from before a round of an old one.
@@ -254,13 +260,13 @@ def branch_command(session: str, round: str) -> None:
     Example:
       roundtable branch last --at 3-reconsider
     """
-    click.echo(run_command_at_desk(lambda desk: _branch(desk, session, round)))
+    click.echo(run_cli_command_at_desk(lambda desk: _branch(desk, session, round)))
 
 
 async def _branch(desk: Roundtable, address: str, round: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     child = await desk.sessions.branch(state.id, state.find_round(round).name)
-    new_address = await shortest_session_argument(desk, child, (await desk.sessions.get(child)).charter.slug)
+    new_address = await shortest_cli_session_argument(desk, child, (await desk.sessions.get(child)).charter.slug)
     return f"New session {new_address}; run it with: roundtable resume {new_address}"
 
 
@@ -270,7 +276,7 @@ async def _branch(desk: Roundtable, address: str, round: str) -> str:
 async def _find_active_session(desk: Roundtable, address: str) -> tuple[Session, str]:
     """Find a session that has not ended, and its address."""
     state = await desk.sessions.get(await desk.sessions.find(address))
-    address = await shortest_session_argument(desk, state.id, state.charter.slug)
+    address = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     if state.ended:
         raise UsageError(
             f"Session {address} has ended ({state.status}).", f"Read the session with `roundtable show {address}`."
@@ -285,7 +291,7 @@ def _check_seats(state: Session, seats: tuple[str, ...]) -> None:
             raise NotFound(f"There is no seat {sanitize_line(name)} at this table.", f"Seats: {', '.join(seat_names)}.")
 
 
-def parse_path_option(typed: str, workspace: Path) -> str:
+def parse_cli_path_option(typed: str, workspace: Path) -> str:
     """Convert a typed path, with optional lines, to a path relative to the workspace."""
     path, colon, lines = typed.rpartition(":")
     if not (colon and path and lines.replace("-", "").isdigit()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import UsageError
-from roundtable.doors.cli.output import SHORT_ID_LENGTH, print_note, run_command_at_desk
+from roundtable.doors.cli.output import SHORT_ID_LENGTH, print_note, run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
     if only_list:
         _list_changes(as_json)
         return
-    undone = run_command_at_desk(lambda desk: desk.changes.undo(change))
+    undone = run_cli_command_at_desk(lambda desk: desk.changes.undo(change))
     if as_json:
         fields = {
             "v": 1,
@@ -56,7 +56,7 @@ def undo_command(change: str, only_list: bool, as_json: bool) -> None:
 
 
 def _list_changes(as_json: bool) -> None:
-    changes = run_command_at_desk(lambda desk: desk.changes.list_undoable(), only_reads=True)
+    changes = run_cli_command_at_desk(lambda desk: desk.changes.list_undoable(), only_reads=True)
     if as_json:
         print_json({"v": 1, "changes": [_change_fields(change) for change in changes]})
         return

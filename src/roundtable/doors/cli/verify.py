@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from roundtable.doors.cli.output import print_note, run_command_at_desk
+from roundtable.doors.cli.output import print_note, run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def verify_command(as_json: bool) -> None:
       roundtable verify
       roundtable verify --json
     """
-    damaged = run_command_at_desk(lambda desk: desk.sessions.verify(), only_reads=True)
+    damaged = run_cli_command_at_desk(lambda desk: desk.sessions.verify(), only_reads=True)
     if as_json:
         print_json({"v": 1, "damaged": [msgspec.to_builtins(fact) for fact in damaged]})
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roundtable.doors.cli.output import run_command_at_desk
+from roundtable.doors.cli.output import run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def voices_command(as_json: bool) -> None:
             "embedded_runtime": desk.setup.has_model_runtime(),
         }
 
-    voices = run_command_at_desk(collect)
+    voices = run_cli_command_at_desk(collect)
     if as_json:
         print_json(voices)
         return

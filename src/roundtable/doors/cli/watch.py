@@ -15,26 +15,26 @@ from roundtable.core.session import Session
 from roundtable.doors.cli.displays import Display, OutputMode, create_terminal_display
 from roundtable.doors.cli.options import (
     SectionCommand,
-    output_mode_options,
-    section_option,
-    session_argument,
-    strict_option,
+    cli_output_mode_options,
+    cli_section_option,
+    cli_session_argument,
+    cli_strict_option,
 )
 from roundtable.doors.cli.output import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     discard_closed_stdout,
     print_note,
-    run_command_at_desk,
-    run_command_at_session_desk,
+    run_cli_command_at_desk,
+    run_cli_command_at_session_desk,
     session_exit_code,
-    shortest_session_argument,
+    shortest_cli_session_argument,
 )
 from roundtable.doors.cli.run_session import (
-    display_session,
+    cli_run_and_show_session,
+    display_session_in_terminal,
     handle_terminal_signals,
     print_decision,
-    run_and_show_session,
 )
 from roundtable.live.board import SessionView
 
@@ -48,13 +48,13 @@ NEVER_LIVE = 1 << 60
 
 
 @click.command(cls=SectionCommand)
-@session_argument
-@output_mode_options
-@strict_option
-@section_option(
+@cli_session_argument
+@cli_output_mode_options
+@cli_strict_option
+@cli_section_option(
     "Output", "--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Show only events after number SEQ."
 )
-@section_option("Output", "--no-follow", is_flag=True, help="Print the recorded events and exit.")
+@cli_section_option("Output", "--no-follow", is_flag=True, help="Print the recorded events and exit.")
 def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after: int, no_follow: bool) -> int:
     """Follow a session that runs here or in another process.
 
@@ -69,7 +69,7 @@ def watch_command(session: str, as_json: bool, plain: bool, strict: bool, after:
     """
     output_mode = OutputMode(as_json, plain)
     output_mode.check()
-    return run_command_at_desk(
+    return run_cli_command_at_desk(
         lambda desk: _watch(desk, session, output_mode, after=after, stay=not no_follow, strict=strict)
     )
 
@@ -78,13 +78,13 @@ async def _watch(
     desk: Roundtable, address: str, output_mode: OutputMode, *, after: int, stay: bool, strict: bool
 ) -> int:
     state = await desk.sessions.get(await desk.sessions.find(address))
-    address = await shortest_session_argument(desk, state.id, state.charter.slug)
+    address = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     stay = stay and not state.ended
     display = create_terminal_display(
         output_mode, SessionView(state.charter, address, live_from=state.seq if stay else NEVER_LIVE, own=False)
     )
     items = desk.sessions.watch(state.id, after) if stay else _recorded_events(desk, state.id, after)
-    following = asyncio.create_task(display_session(items, display))
+    following = asyncio.create_task(display_session_in_terminal(items, display))
     looking = asyncio.create_task(_report_missing_holder(desk, state.id, address, display)) if stay else None
     with handle_terminal_signals(following.cancel, display.close):
         await asyncio.wait({following})
@@ -129,10 +129,10 @@ async def _recorded_events(desk: Roundtable, session: str, after: int) -> AsyncG
 
 
 @click.command(cls=SectionCommand)
-@session_argument
-@output_mode_options
-@strict_option
-@section_option("Gates", "--headless", is_flag=True, help="Never prompt: gates take their default.")
+@cli_session_argument
+@cli_output_mode_options
+@cli_strict_option
+@cli_section_option("Gates", "--headless", is_flag=True, help="Never prompt: gates take their default.")
 def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headless: bool) -> int:
     """Continue a session that was stopped or paused.
 
@@ -146,14 +146,14 @@ def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headl
     """
     output_mode = OutputMode(as_json, plain)
     output_mode.check()
-    return run_command_at_session_desk(
+    return run_cli_command_at_session_desk(
         lambda desk: desk.sessions.find(session),
         lambda desk, state: _resume(desk, state, output_mode, headless=headless, strict=strict),
     )
 
 
 async def _resume(desk: Roundtable, state: Session, output_mode: OutputMode, *, headless: bool, strict: bool) -> int:
-    address = await shortest_session_argument(desk, state.id, state.charter.slug)
+    address = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     if state.ended:
         return await _display_ended_session(desk, state, output_mode, address, strict=strict)
     if holder := await desk.sessions.holder(state.id):
@@ -161,7 +161,7 @@ async def _resume(desk: Roundtable, state: Session, output_mode: OutputMode, *, 
     if state.paused:
         await desk.sessions.resume(state.id)
         state = await desk.sessions.get(state.id)
-    return await run_and_show_session(desk, state, output_mode, headless=headless, strict=strict)
+    return await cli_run_and_show_session(desk, state, output_mode, headless=headless, strict=strict)
 
 
 async def _display_ended_session(
@@ -173,7 +173,7 @@ async def _display_ended_session(
     print_note(f"This session has ended. To repeat a part of it: {command}")
     display = create_terminal_display(output_mode, SessionView(state.charter, address, live_from=NEVER_LIVE))
     if output_mode.json:
-        await display_session(_recorded_events(desk, state.id, 0), display)
+        await display_session_in_terminal(_recorded_events(desk, state.id, 0), display)
         return session_exit_code(state, strict=strict)
     return await print_decision(desk, state.id, display, address, strict=strict)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roundtable.core.faults import NotFound
-from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_command_at_desk
+from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note, run_cli_command_at_desk
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
       roundtable worktrees discard agents-gpt-login
     """
 
-    listed = run_command_at_desk(lambda desk: desk.changes.list_worktrees())
+    listed = run_cli_command_at_desk(lambda desk: desk.changes.list_worktrees())
     listed_worktree = next((entry for entry in listed if entry.worktree.name == name), None)
     if listed_worktree is None:
         names = ", ".join(entry.worktree.name for entry in listed) or "none"
@@ -67,7 +67,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
         if not yes and not click.confirm("Discard the worktree anyway?", default=False, err=True):
             print_note("The worktree was kept.")
             click.get_current_context().exit(EXIT_NO_DECISION)
-    run_command_at_desk(lambda desk: desk.changes.discard_worktree(name))
+    run_cli_command_at_desk(lambda desk: desk.changes.discard_worktree(name))
     print_note(f"Removed worktree {name}.")
 
 
@@ -83,7 +83,7 @@ def clean_worktrees_command(as_json: bool) -> None:
       roundtable worktrees clean
     """
 
-    removed, kept = run_command_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
+    removed, kept = run_cli_command_at_desk(lambda desk: desk.changes.discard_unneeded_worktrees())
     if as_json:
         reasons = {entry.worktree.name: entry.needed for entry in kept}
         print_json({"v": 1, "gone": [entry.worktree.name for entry in removed], "kept": reasons})
@@ -97,7 +97,7 @@ def clean_worktrees_command(as_json: bool) -> None:
 
 
 def _list_worktrees(as_json: bool) -> None:
-    worktrees = run_command_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
+    worktrees = run_cli_command_at_desk(lambda desk: desk.changes.list_worktrees(), only_reads=True)
     if as_json:
         print_json({"v": 1, "worktrees": [_worktree_fields(entry) for entry in worktrees]})
         return

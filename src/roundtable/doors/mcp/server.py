@@ -65,7 +65,7 @@ def _build_mcp_server() -> MCPServer[Any]:
 async def _transcript(session: str) -> str:
     """A whole session as Markdown, with the decision first."""
     try:
-        async with tools.open_desk_for_tool_call() as desk:
+        async with tools.open_desk_for_mcp_call() as desk:
             return render_transcript(await desk.sessions.get(await desk.sessions.find(session)))
     except ToolError as error:
         raise ResourceNotFoundError(str(error)) from None

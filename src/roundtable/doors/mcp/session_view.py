@@ -42,8 +42,6 @@ from roundtable.doors.mcp.shapes import (
 )
 from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import (
-    decision_text_heading,
-    degraded_heading,
     describe_counted_seats,
     describe_fault,
     describe_next_step,
@@ -51,7 +49,9 @@ from roundtable.report.phrases import (
     describe_ratings,
     describe_shared_voice,
     describe_substitutions,
-    dissent_heading,
+    render_decision_text_heading,
+    render_degraded_heading,
+    render_dissent_heading,
 )
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 
@@ -59,16 +59,16 @@ LONGEST_LINE = 300
 MOST_FACTS = 100
 
 
-def build_meeting_tool_status(
+def build_mcp_meeting_status(
     session: Session, records: Iterable[Recorded], holder: str | None, trouble: str = ""
 ) -> MeetingStatus:
     """The state of a session; `records` are the events the reader does not know yet."""
     gate = next(iter(session.open_gates), None)
-    status = meeting_tool_status_word(session, holder)
+    status = mcp_meeting_status_word(session, holder)
     facts = [
         MeetingFact(record.seq, event_kind(record.event), sentence)
         for record in records
-        if (sentence := render_fact_tool_line(record.event))
+        if (sentence := render_mcp_event_line(record.event))
     ]
     return MeetingStatus(
         session=session.id,
@@ -85,7 +85,7 @@ def build_meeting_tool_status(
     )
 
 
-def meeting_tool_status_word(session: Session, holder: str | None) -> str:
+def mcp_meeting_status_word(session: Session, holder: str | None) -> str:
     """The state in one word. Look up `holder` before the session, or a session that just ended seems stopped."""
     if session.ended:
         return "ended"
@@ -162,7 +162,7 @@ def _meeting_result(session: Session) -> MeetingResult | None:
     )
 
 
-def build_memory_tool_entry(entry: Entry) -> MemoryEntry:
+def build_mcp_memory_entry(entry: Entry) -> MemoryEntry:
     """An entry of the ledger."""
     text, reason, state = (sanitize_text(part) for part in (entry.text, entry.why, entry.state))
     question = sanitize_line(entry.question, LONGEST_LINE)
@@ -172,7 +172,7 @@ def build_memory_tool_entry(entry: Entry) -> MemoryEntry:
 # --- for models ----------------------------------------------------------------------------------
 
 
-def render_meeting_tool_text(status: MeetingStatus, session: Session) -> str:
+def render_mcp_meeting_text(status: MeetingStatus, session: Session) -> str:
     """The state of a meeting as text: warnings first, then new events, then what to do next."""
     return "\n".join(_meeting_lines(status, session))
 
@@ -193,7 +193,7 @@ def _meeting_lines(status: MeetingStatus, session: Session) -> Iterator[str]:
         yield status.next
 
 
-def render_memory_tool_line(entry: MemoryEntry) -> str:
+def render_mcp_memory_line(entry: MemoryEntry) -> str:
     """One entry of the memory in a line."""
     question = f" to: {sanitize_line(entry.question, LONGEST_LINE)}" if entry.question else ""
     reason = f" Why: {sanitize_line(entry.why, LONGEST_LINE)}" if entry.why else ""
@@ -203,7 +203,7 @@ def render_memory_tool_line(entry: MemoryEntry) -> str:
 def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
     assert session.decision is not None
     if result.degraded:
-        yield degraded_heading(session.decision)
+        yield render_degraded_heading(session.decision)
     for missing in result.missing:
         yield f"No answer: {missing.seat}, {missing.why}"
     yield from result.notices
@@ -211,10 +211,10 @@ def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
     yield f"{heading}: {sanitize_line(result.position)}" if result.position else heading
     yield f"{result.how} ({describe_counted_seats(session.decision)}: {', '.join(result.counted) or 'nobody'})"
     if result.text:
-        yield decision_text_heading(result.author)
+        yield render_decision_text_heading(result.author)
         yield _quote_lines(result.text)
     if result.dissent:
-        yield f"{dissent_heading(session.decision)}:"
+        yield f"{render_dissent_heading(session.decision)}:"
     for dissent in result.dissent:
         yield f"{dissent.seat}: {sanitize_line(dissent.position) or '(no position)'}"
         yield _quote_lines(dissent.text)
@@ -237,7 +237,7 @@ def _quote_lines(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
 
 
-def render_fact_tool_line(event: Event) -> str:
+def render_mcp_event_line(event: Event) -> str:
     """An event in one line; empty for events that need no mention."""
     return sanitize_line(_fact_sentence(event))
 

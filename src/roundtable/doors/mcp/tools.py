@@ -67,7 +67,7 @@ async def ask_second_opinion_tool(
 
     Returns the result, or, if it takes longer than `wait_seconds`, the session to watch with `watch_meeting`.
     """
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         agenda = Agenda(
             question,
             _choose_seats(desk, seats, "second-opinion"),
@@ -94,7 +94,7 @@ async def start_meeting_tool(
     Returns the session at once, or the decision if it is reached within `wait_seconds`. Follow it with `watch_meeting`;
     when it waits at a gate, ask the person and call `answer_gate`.
     """
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         agenda = Agenda(
             question,
             _choose_seats(desk, seats, meeting),
@@ -115,7 +115,7 @@ async def watch_meeting_tool(
     wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
 ) -> MeetingToolResult:
     """Wait until a meeting decides, reaches a gate or stops, and return what happened since `after`."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         return await _follow_meeting(desk, await desk.sessions.find(session), after, wait_seconds, ctx)
 
 
@@ -126,7 +126,7 @@ async def answer_gate_tool(
     text: Annotated[str, Field(description="The person's own words, if any.")] = "",
 ) -> MeetingToolResult:
     """Answer the gate at which a meeting waits, with the person's choice; the meeting then continues."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         session_id = await desk.sessions.find(session)
         before = await _load_running_session(desk, session_id)
         await desk.gates.answer(session_id, gate, option, text, by=_author_over_mcp(), by_program=True)
@@ -139,7 +139,7 @@ async def say_tool(
     text: Annotated[str, Field(description="The note, in the person's words.")],
 ) -> MeetingToolResult:
     """Send a note to the table; the seats see it at their next turn."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         session_id = await desk.sessions.find(session)
         before = await _load_running_session(desk, session_id)
         if not text.strip():
@@ -150,7 +150,7 @@ async def say_tool(
 
 async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
     """Continue a meeting that was paused or that no process runs any more; no seat is asked twice."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         session_id = await desk.sessions.find(session)
         before = await _load_running_session(desk, session_id)
         if before.paused:
@@ -161,7 +161,7 @@ async def resume_meeting_tool(session: SessionName) -> MeetingToolResult:
 
 async def read_decision_tool(session: SessionName) -> MeetingToolResult:
     """Read the decision of a meeting: warnings first, then the result, the dissent and the cost."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         session_id = await desk.sessions.find(session)
         return await _meeting_result(desk, session_id, (await desk.sessions.get(session_id)).seq)
 
@@ -170,7 +170,7 @@ async def list_meetings_tool(
     limit: Annotated[int, Field(ge=1, le=200, description="The largest number of results.")] = 20,
 ) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         rows = [row for row in await desk.sessions.list(limit=limit) if not row.is_child]
         listed = [
             ListedMeeting(
@@ -196,12 +196,12 @@ async def search_decisions_tool(
     limit: Annotated[int, Field(ge=1, le=100, description="The largest number of results.")] = 10,
 ) -> Annotated[CallToolResult, MemoryList]:
     """Search the decisions, rejections and failures of earlier meetings of this workspace, with their reasons."""
-    async with open_desk_for_tool_call() as desk:
+    async with open_desk_for_mcp_call() as desk:
         entries = await desk.memory.entries(_SEARCHED_KINDS, words.strip(), limit)
-    memories = [session_view.build_memory_tool_entry(entry) for entry in entries]
+    memories = [session_view.build_mcp_memory_entry(entry) for entry in entries]
     return _tool_result(
         MemoryList(memories),
-        "\n".join(map(session_view.render_memory_tool_line, memories))
+        "\n".join(map(session_view.render_mcp_memory_line, memories))
         or "No decision, decree or failure of this workspace matches these words.",
     )
 
@@ -228,7 +228,7 @@ CHANGING_TOOLS = {
 
 
 @asynccontextmanager
-async def open_desk_for_tool_call() -> AsyncGenerator[Roundtable]:
+async def open_desk_for_mcp_call() -> AsyncGenerator[Roundtable]:
     """Open the desk for one call, so that config edits take effect; errors become tool errors."""
     try:
         async with await Roundtable.open() as desk:
@@ -290,7 +290,7 @@ async def _follow_meeting(
     while True:
         for recorded in await desk.sessions.records(session, last_seq):
             last_seq = recorded.seq
-            if ctx is not None and (sentence := session_view.render_fact_tool_line(recorded.event)):
+            if ctx is not None and (sentence := session_view.render_mcp_event_line(recorded.event)):
                 await ctx.report_progress(last_seq, message=sentence)
         remaining = give_up - loop.time()
         if remaining <= 0 or await _load_status(desk, session) != "running":
@@ -300,17 +300,17 @@ async def _follow_meeting(
 
 async def _load_status(desk: Roundtable, session: str) -> str:
     holder = await desk.sessions.holder(session)
-    return session_view.meeting_tool_status_word(await desk.sessions.get(session), holder)
+    return session_view.mcp_meeting_status_word(await desk.sessions.get(session), holder)
 
 
 async def _meeting_result(desk: Roundtable, session: str, after: int) -> MeetingToolResult:
     holder, failure = await desk.sessions.holder(session), desk.meetings.background_failure(session)
     records = await desk.sessions.records(session)
     state = Session.fold(session, records)
-    status = session_view.build_meeting_tool_status(
+    status = session_view.build_mcp_meeting_status(
         state, [record for record in records if record.seq > after], holder, failure
     )
-    return _tool_result(status, session_view.render_meeting_tool_text(status, state))
+    return _tool_result(status, session_view.render_mcp_meeting_text(status, state))
 
 
 def _tool_result(shape: MeetingStatus | MeetingList | MemoryList, text: str) -> CallToolResult:

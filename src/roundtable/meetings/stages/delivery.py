@@ -23,7 +23,7 @@ from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
 from roundtable.meetings.write_change import WriteProgress, ask_approval_and_write_change
 from roundtable.report.reasons import reason_sentence
-from roundtable.report.stage_words import summarize_stage_history
+from roundtable.report.stage_words import describe_stage_history
 
 DELIVER = "deliver"
 HANDOVER_FORMS: Mapping[HandoverForm, str] = {
@@ -64,7 +64,7 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
         preface=tuple(filter(None, [last_run_failure_reason(table.charter, ends)])),
         after_stages=True,
         authors=stage_contributors(*ends),
-        body=summarize_stage_history(ends),
+        body=describe_stage_history(ends),
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:

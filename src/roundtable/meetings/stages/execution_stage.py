@@ -22,7 +22,11 @@ from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.files_stage import hold_files_stage
 from roundtable.meetings.try_candidates import do_step_or_end_meeting
-from roundtable.report.run_words import install_step_question, program_rerun_question, summarize_project_run
+from roundtable.report.run_words import (
+    install_step_question_sentence,
+    program_rerun_question_sentence,
+    render_project_run_summary,
+)
 
 RERUN_GATE = "rerun"
 """The gate id under which running a fixed program again can be answered in advance."""
@@ -64,15 +68,15 @@ async def hold_execution_stage(context: StageContext) -> StageEnd:
         lap = _lap_context(context, progress)
         result = await _run_program(lap, progress)
         if result.passed:
-            return _end(context, progress, "ran", summarize_project_run(result), *map(RunRemark, result.notes))
+            return _end(context, progress, "ran", render_project_run_summary(result), *map(RunRemark, result.notes))
         if result.stopped:
-            return _end(context, progress, "chosen", summarize_project_run(result), RunStopped())
+            return _end(context, progress, "chosen", render_project_run_summary(result), RunStopped())
         if not await _fix_program(lap, progress, result):
             return _end(
                 context,
                 progress,
                 "failed",
-                summarize_project_run(result),
+                render_project_run_summary(result),
                 decide_runs_failed(result, progress.run),
             )
         progress.run += 1
@@ -108,7 +112,12 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
     if result.passed or result.stopped or not wants or wants in progress.refused:
         return result
     gate = Gate(
-        progress.gate("install"), install_step_question(wants), tuple(INSTALL_CHOICES), NO, INSTALL_CHOICES, writes=True
+        progress.gate("install"),
+        install_step_question_sentence(wants),
+        tuple(INSTALL_CHOICES),
+        NO,
+        INSTALL_CHOICES,
+        writes=True,
     )
     if await table.gate(gate) == NO:
         progress.refused += (wants,)
@@ -121,7 +130,7 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
 
 async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: ProjectRan, fixes: StageEnd) -> bool:
     """Ask the person whether to run the fixed program; they can see the fix first."""
-    question = program_rerun_question(result, fixes.took)
+    question = program_rerun_question_sentence(result, fixes.took)
     gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:

@@ -37,7 +37,7 @@ from roundtable.report.candidate_words import (
     describe_candidate_result,
     render_candidate_trial,
 )
-from roundtable.report.stage_words import describe_stage_ruling, stage_files_question
+from roundtable.report.stage_words import describe_stage_ruling, stage_files_question_sentence
 
 _NO_CONSENSUS = "The judge sees no consensus yet. This is open:"
 _NOTHING_PASSED = "Nothing that was written passed what was run."
@@ -123,7 +123,7 @@ def _dispute_gate(context: StageContext, work: FilesStageWork) -> Gate:
     }
     verdict = work.verdict
     options = tuple(filter(None, (*verdict.options_for_person, verdict.hidden_options_notice)))
-    question = stage_files_question(context.stage.title, verdict.verdict_clause, options)
+    question = stage_files_question_sentence(context.stage.title, verdict.verdict_clause, options)
     return Gate(context.address.question_gate(DISPUTE), question, tuple(details), NONE_OPTION, details, kind=DISPUTE)
 
 

@@ -230,7 +230,8 @@ def _files_stage_sentence(reason: why.FilesStageReason) -> str:
     match reason:
         case why.CandidateLeftOut():
             different = "It behaves differently from most candidates for inputs similar to those of the task."
-            return f"{reason.seat}'s candidate was left out. {describe_first_candidate_problems(reason.problems) or different}"
+            problems = describe_first_candidate_problems(reason.problems) or different
+            return f"{reason.seat}'s candidate was left out. {problems}"
         case why.CandidateDoubtful():
             problems = describe_first_candidate_problems(reason.problems)
             return f"{reason.seat}'s candidate did not pass its checks. {problems}"

@@ -55,7 +55,8 @@ def _winner_sentence(session: Session, ballots: RankedBallots, ids: Sequence[str
         winner, position = escape_markdown_line(decision.winner), escape_markdown_line(decision.position)
         return f"**Winner: {winner}, {position}.** {escape_markdown_line(decision_sentence(decision))}"
     ruling = rule_ranked_vote(ballots, ids)
-    return f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {escape_markdown_line(describe_reasons(ruling.why))}"
+    reasons = escape_markdown_line(describe_reasons(ruling.why))
+    return f"**Winner: {escape_markdown_line(ruling.winner) or 'none'}.** {reasons}"
 
 
 def _pairwise_table(ballots: RankedBallots, ids: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Options of meetings, declared once for every command that holds one.
 
-A command takes `@cli_meeting_options` with the gates of its meeting, adds the few options of its own, and hands everything
-to `run_meeting_command`:
+A command takes `@cli_meeting_options` with the gates of its meeting, adds the few options of its own, and hands
+everything to `run_meeting_command`:
 
     @click.command(cls=SectionCommand)
     @cli_question_argument()

@@ -112,6 +112,7 @@ async def test_processes_in_the_sandbox_end_when_the_input_is_closed() -> None:
             await asyncio.sleep(0.05)
     alone.stdin.close()
     await asyncio.to_thread(wait_until_gone, f"sleep\0{seconds}")
+    assert await alone.stdout.read() == b"", "only at the end of its output is its transport closed"
     assert await alone.wait() != 0
 
 

@@ -254,4 +254,4 @@ async def _kill_child(child: asyncio.subprocess.Process) -> None:
             child.kill()
     if child.stdin is not None:
         child.stdin.close()
-    await child.wait()
+    await child.communicate()  # also closes its output, which `wait` leaves open if the child has already exited

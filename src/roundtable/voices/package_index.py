@@ -72,7 +72,7 @@ async def _run_python(*arguments: str) -> str:
     finally:
         if child.returncode is None:
             child.kill()
-            await child.wait()
+            await child.communicate()
     return out.decode(errors="replace").strip() if child.returncode == 0 else ""
 
 

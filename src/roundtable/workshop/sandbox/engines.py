@@ -93,7 +93,7 @@ class ContainerEngine:
         finally:
             if process.returncode is None:
                 process.kill()
-                await process.wait()
+                await process.communicate()
         return EngineReply(process.returncode, output.decode(errors="replace").strip())
 
     async def empty_image(self) -> str:

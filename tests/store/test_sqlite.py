@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import stat
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -142,12 +142,33 @@ async def test_a_process_that_lost_its_lease_cannot_write(path: Path) -> None:
         await store.append("s1", opening())
         async with neighbour(path, "hold", "s1") as process:
             assert await process.read_line() == ["holding", 1]
-            run_query(path, "UPDATE leases SET expires = 0")  # as if it had not been renewed in time
+            run_query(path, "UPDATE leases SET expires_uptime = 1")  # as if it had not been renewed in time
             lease, _ = await store.acquire("s1", lease_holder_of_this_process())
             await process.resume()
             assert await process.read_line() == ["LeaseLost"]
         await store.append("s1", move("ours"), lease)
         assert sequence_numbers(await store.read("s1")) == [1, 2]
+
+
+async def test_a_clock_that_is_set_forward_takes_no_session_from_a_live_process(path: Path) -> None:
+    async with await SqliteStore.open(path) as store:
+        await store.append("s1", opening())
+        async with neighbour(path, "hold", "s1") as process:
+            assert await process.read_line() == ["holding", 1]
+            run_query(path, "UPDATE leases SET expires = 0")  # as if the clock were set forward by a day
+            with pytest.raises(SessionHeld):
+                await store.acquire("s1", lease_holder_of_this_process())
+            assert await store.holder("s1")
+
+
+async def test_a_holder_on_another_machine_is_judged_by_the_clock(path: Path) -> None:
+    async with await SqliteStore.open(path) as store:
+        await store.append("s1", opening())
+        await store.acquire("s1", "elsewhere:7:1:another-boot")
+        with pytest.raises(SessionHeld, match="process 7 on elsewhere"):
+            await store.acquire("s1", lease_holder_of_this_process())
+        run_query(path, "UPDATE leases SET expires = 0")
+        assert (await store.acquire("s1", lease_holder_of_this_process()))[0].token == 2
 
 
 async def test_a_killed_process_loses_no_confirmed_fact(path: Path) -> None:
@@ -352,6 +373,26 @@ async def test_a_damaged_record_file_is_reported_in_one_sentence(path: Path) -> 
     with pytest.raises(RecordError, match="damaged"):
         async with await SqliteStore.open(path) as store:
             await store.read("s1")
+
+
+def replace_file(path: Path, change: Callable[[bytes], bytes]) -> bytes:
+    """Change the content of a file; returns what it was."""
+    before = path.read_bytes()
+    path.write_bytes(change(before))
+    return before
+
+
+async def test_a_truncated_record_is_refused_and_not_written_to(path: Path) -> None:
+    async with await SqliteStore.open(path) as store:
+        lease = await open_session(store, "s1")
+        await store.append_many("s1", [move("x" * 3000) for _ in range(100)], lease)
+    whole = replace_file(path, lambda whole: whole[: len(whole) // 2])
+    with pytest.raises(RecordError, match="is truncated") as refused:
+        await SqliteStore.open(path)
+    assert refused.value.help
+    assert replace_file(path, lambda left: whole) == whole[: len(whole) // 2]
+    async with await SqliteStore.open(path) as store:
+        assert len(await store.read("s1")) == 101
 
 
 async def test_an_impossible_record_path_is_reported_in_one_sentence(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import time
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -128,8 +129,10 @@ _V5 = (
     """,
 )
 
+_V6 = ("ALTER TABLE leases ADD COLUMN expires_uptime REAL NOT NULL DEFAULT 0",)
+
 Migrations = tuple[tuple[str, ...], ...]
-MIGRATIONS: Migrations = (_V1, _V2, _V3, _V4, _V5)
+MIGRATIONS: Migrations = (_V1, _V2, _V3, _V4, _V5, _V6)
 INDEXED_SINCE = 5
 """A database from before this version gets its index of sessions, gates and changes built from its events."""
 
@@ -177,6 +180,7 @@ def _ours(connection: sqlite3.Connection, version: int) -> bool:
 def open_database(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     """Open an up-to-date database, readable only by its owner; return a writing and a reading connection."""
     _create(path)
+    _refuse_if_truncated(path)
     with ExitStack() as opened:
         try:
             writing = opened.enter_context(closing(_connect(path, busy_seconds)))
@@ -203,6 +207,31 @@ def _create(path: Path) -> None:
         raise RecordError(
             f"The record {path} cannot be opened: {error.strerror}.", "Check the path, or set ROUNDTABLE_HOME."
         ) from error
+
+
+_HEADER = struct.Struct(">16xH6xI I60xI")
+"""Of the first 96 bytes: the page size, the change counter, the number of pages, and the change counter at which that
+number was valid."""
+
+
+def _refuse_if_truncated(path: Path) -> None:
+    """Raise RecordError if the file is shorter than its header says; writing would destroy what is left of it.
+
+    If there is a write-ahead log, the missing pages may be in it.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    with path.open("rb") as file:
+        header = file.read(_HEADER.size)
+        size = os.fstat(file.fileno()).st_size
+    if len(header) < _HEADER.size or not header.startswith(b"SQLite format 3") or (log.exists() and log.stat().st_size):
+        return
+    page_size, change, pages, valid_for = _HEADER.unpack(header)
+    expected = pages * (65536 if page_size == 1 else page_size)
+    if change == valid_for and size < expected:
+        raise RecordError(
+            f"The record {path} is truncated: it has {size:,} of {expected:,} bytes.",
+            "Nothing was written to it. Restore it from a copy, or move it away to start a new record.",
+        )
 
 
 def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:

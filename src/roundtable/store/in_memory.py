@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -21,7 +20,7 @@ from roundtable.core.index import (
 from roundtable.core.ports import DamagedFact, Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
-from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
+from roundtable.store.leases import LEASE_SECONDS, LeaseEnd, is_lease_free, lease_held_error, lease_lost_error
 from roundtable.store.ledgers import InMemoryLedger
 from roundtable.store.stored_events import (
     BLOB_LIMIT,
@@ -34,6 +33,8 @@ from roundtable.store.stored_events import (
     store_timestamp,
     unpack_event,
 )
+
+_NO_LEASE = (0, "", LeaseEnd())
 
 
 class InMemoryStore(InMemoryLedger):
@@ -57,7 +58,7 @@ class InMemoryStore(InMemoryLedger):
         self._gates: dict[tuple[str, str], IndexedGate] = {}
         self._changes: dict[tuple[str, str], IndexedChange] = {}
         self._blobs: dict[Digest, bytes] = {}
-        self._leases: dict[str, tuple[int, str, float]] = {}
+        self._leases: dict[str, tuple[int, str, LeaseEnd]] = {}
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     async def close(self) -> None:
@@ -229,11 +230,10 @@ class InMemoryStore(InMemoryLedger):
     async def acquire(self, session: str, holder: str) -> tuple[Lease, list[Recorded]]:
         """Take the lease of a session and return it with the session's events; raise SessionHeld if a live process
         holds it."""
-        token, other, expires = self._leases.get(session, (0, "", 0.0))
-        now = time.time()
-        if not is_lease_free(other, expires, now):
+        token, other, end = self._leases.get(session, _NO_LEASE)
+        if not is_lease_free(other, end):
             raise lease_held_error(session, other)
-        self._leases[session] = (token + 1, holder, now + self._lease_seconds)
+        self._leases[session] = (token + 1, holder, LeaseEnd.after(self._lease_seconds))
         return Lease(session, token + 1), await self.read(session)
 
     async def renew(self, lease: Lease) -> None:
@@ -241,20 +241,20 @@ class InMemoryStore(InMemoryLedger):
         if not self._is_current(lease):
             raise lease_lost_error(lease.session)
         token, holder, _ = self._leases[lease.session]
-        self._leases[lease.session] = (token, holder, time.time() + self._lease_seconds)
+        self._leases[lease.session] = (token, holder, LeaseEnd.after(self._lease_seconds))
 
     async def release(self, lease: Lease) -> None:
         """Release a lease; nothing happens if it was lost before."""
         if self._is_current(lease):
-            self._leases[lease.session] = (lease.token, "", 0.0)
+            self._leases[lease.session] = (lease.token, "", LeaseEnd())
 
     async def holder(self, session: str) -> str | None:
         """Return the live holder of a session's lease, or None."""
-        _, holder, expires = self._leases.get(session, (0, "", 0.0))
-        return None if is_lease_free(holder, expires, time.time()) else holder
+        _, holder, end = self._leases.get(session, _NO_LEASE)
+        return None if is_lease_free(holder, end) else holder
 
     def _is_current(self, lease: Lease) -> bool:
-        token, holder, _ = self._leases.get(lease.session, (0, "", 0.0))
+        token, holder, _ = self._leases.get(lease.session, _NO_LEASE)
         return lease.token == token and bool(holder)
 
     def _written(self, event: Event) -> Event:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from roundtable.core.faults import LeaseLost, SessionHeld
 
@@ -31,9 +33,28 @@ def _is_lease_holder_dead(holder: str) -> bool:
     return not _exists(pid) or _started(pid) != started
 
 
-def is_lease_free(holder: str, expires: float, now: float) -> bool:
-    """Whether a lease may be taken over: it has no holder, it has expired, or its holder is dead."""
-    return not holder or expires <= now or _is_lease_holder_dead(holder)
+class LeaseEnd(NamedTuple):
+    """When a lease expires: by the clock, and in seconds since this machine was started, which nobody can set."""
+
+    clock: float = 0.0
+    uptime: float = 0.0
+
+    @classmethod
+    def after(cls, seconds: float) -> LeaseEnd:
+        """The end of a lease that begins now."""
+        return cls(time.time() + seconds, time.monotonic() + seconds)
+
+
+def is_lease_free(holder: str, end: LeaseEnd) -> bool:
+    """Whether a lease may be taken over: it has no holder, it has expired, or its holder is dead.
+
+    The clock counts only for a holder whose uptime is not ours: on another machine, or before the last start of this
+    one. A clock that is set forward takes no session from a live process.
+    """
+    if not holder or _is_lease_holder_dead(holder):
+        return True
+    shares_uptime = end.uptime and holder.rpartition(":")[2] == _boot() != ""
+    return end.uptime <= time.monotonic() if shares_uptime else end.clock <= time.time()
 
 
 def lease_held_error(session: str, holder: str) -> SessionHeld:

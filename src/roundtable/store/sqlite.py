@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,7 +20,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.database import explain_database_error, open_database
 from roundtable.store.fact_rows import FACT, find_damaged_facts, read_stored_blob, read_stored_fact, recover_stored_fact
-from roundtable.store.leases import LEASE_SECONDS, is_lease_free, lease_held_error, lease_lost_error
+from roundtable.store.leases import LEASE_SECONDS, LeaseEnd, is_lease_free, lease_held_error, lease_lost_error
 from roundtable.store.ledgers import SqliteLedger
 from roundtable.store.session_index import Scope, SessionIndex
 from roundtable.store.stored_events import (
@@ -53,12 +52,13 @@ _ADD = "INSERT INTO events (session, seq, at, v, kind, body, packed) VALUES (?, 
 
 _KEEP = "INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
-_LEASE = "SELECT token, holder, expires FROM leases WHERE session = ?"
+_LEASE = "SELECT token, holder, expires, expires_uptime FROM leases WHERE session = ?"
 _TAKE = """
-    INSERT INTO leases (session, token, holder, expires) VALUES (?, ?, ?, ?)
-    ON CONFLICT (session) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires = excluded.expires
+    INSERT INTO leases (session, token, holder, expires, expires_uptime) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (session) DO UPDATE SET token = excluded.token, holder = excluded.holder,
+        expires = excluded.expires, expires_uptime = excluded.expires_uptime
 """
-_RENEW = "UPDATE leases SET expires = ? WHERE session = ? AND token = ? AND holder <> ''"
+_RENEW = "UPDATE leases SET expires = ?, expires_uptime = ? WHERE session = ? AND token = ? AND holder <> ''"
 _RELEASE = "UPDATE leases SET holder = '', expires = 0 WHERE session = ? AND token = ?"
 
 
@@ -264,11 +264,10 @@ class SqliteStore:
         holds it."""
 
         def take(db: sqlite3.Connection) -> tuple[Lease, list[Recorded]]:
-            token, other, expires = db.execute(_LEASE, (session,)).fetchone() or (0, "", 0.0)
-            now = time.time()
-            if not is_lease_free(other, expires, now):
+            token, other, *end = db.execute(_LEASE, (session,)).fetchone() or (0, "")
+            if not is_lease_free(other, LeaseEnd(*end)):
                 raise lease_held_error(session, other)
-            db.execute(_TAKE, (session, token + 1, holder, now + self._lease_seconds))
+            db.execute(_TAKE, (session, token + 1, holder, *LeaseEnd.after(self._lease_seconds)))
             return Lease(session, token + 1), _facts(db, session)
 
         return await self._writer.submit(take)
@@ -277,7 +276,7 @@ class SqliteStore:
         """Renew a lease; raise LeaseLost if another process has taken the session over."""
 
         def prolong(db: sqlite3.Connection) -> None:
-            if not db.execute(_RENEW, (time.time() + self._lease_seconds, lease.session, lease.token)).rowcount:
+            if not db.execute(_RENEW, (*LeaseEnd.after(self._lease_seconds), lease.session, lease.token)).rowcount:
                 raise lease_lost_error(lease.session)
 
         await self._writer.submit(prolong)
@@ -289,7 +288,7 @@ class SqliteStore:
     async def holder(self, session: str) -> str | None:
         """Return the live holder of a session's lease, or None."""
         row = await self._read(lambda db: db.execute(_LEASE, (session,)).fetchone())
-        return None if row is None or is_lease_free(row[1], row[2], time.time()) else row[1]
+        return None if row is None or is_lease_free(row[1], LeaseEnd(*row[2:])) else row[1]
 
     # --- threads and errors --------------------------------------------------------------------
 
@@ -335,7 +334,7 @@ def _readable_facts(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, R
             yield pos, read_stored_fact(db, row)
 
 
-_LEASES = "SELECT session, holder, expires FROM leases WHERE holder <> ''"
+_LEASES = "SELECT session, holder, expires, expires_uptime FROM leases WHERE holder <> ''"
 _BODIES = "SELECT body FROM events WHERE session = ?"
 _TABLES = {
     **dict.fromkeys(("events", "leases", "filing", "gates", "changes"), "session"),
@@ -348,8 +347,7 @@ _NAMING_BLOBS = "SELECT digest, data FROM blobs WHERE instr(data, CAST('sha256:'
 
 def _remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> RemovedSessions:
     """Delete all rows of these sessions, except of those that are running; then delete unreferenced blobs."""
-    now = time.time()
-    running = {session for session, holder, expires in db.execute(_LEASES) if not is_lease_free(holder, expires, now)}
+    running = {session for session, holder, *end in db.execute(_LEASES) if not is_lease_free(holder, LeaseEnd(*end))}
     removed: list[str] = []
     size = 0
     for session in dict.fromkeys(sessions):

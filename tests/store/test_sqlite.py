@@ -454,6 +454,7 @@ async def test_an_older_database_gets_its_index_of_owners_and_open_gates(tmp_pat
         "DROP INDEX sessions_by_parent",
         "ALTER TABLE sessions DROP COLUMN owner",
         "ALTER TABLE sessions DROP COLUMN applies",
+        "ALTER TABLE leases DROP COLUMN expires_uptime",
     ):
         run_query(path, statement)
     run_query(path, "PRAGMA user_version = 3")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, read_context_text
+from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, read_context_file_range
 from roundtable.core.text.redaction import Redactor
 
 
@@ -23,7 +23,7 @@ def refusal(workspace: Path, name: str) -> str:
 @pytest.mark.feature("S3.69")
 def test_a_range_of_lines_of_a_file_that_is_too_large_can_be_shown(workspace: Path) -> None:
     (workspace / "big.log").write_text("".join(f"line {number}\n" for number in range(1, 60_001)))
-    assert read_context_text(workspace, "big.log:10-12") == "line 10\nline 11\nline 12"
+    assert read_context_file_range(workspace, "big.log:10-12") == "line 10\nline 11\nline 12"
     assert "larger than 400,000 bytes" in refusal(workspace, "big.log")
     assert "larger than 400,000 bytes" in refusal(workspace, "big.log:1-60000")
     assert "contains no text" in refusal(workspace, "big.log:70000-70010")
@@ -37,7 +37,7 @@ def test_a_link_inside_the_workspace_is_followed_and_a_link_out_of_it_is_not(wor
     (workspace / "inner").symlink_to("docs")
     (workspace / "outer").symlink_to(tmp_path)
     (workspace / "round").symlink_to("round")
-    assert read_context_text(workspace, "inner/a.md") == "ours"
+    assert read_context_file_range(workspace, "inner/a.md") == "ours"
     assert "outside the workspace" in refusal(workspace, "outer/outside.txt")
     assert "outside the workspace" in refusal(workspace, str(tmp_path / "outside.txt"))
     assert "cannot be read" in refusal(workspace, "round")
@@ -101,7 +101,7 @@ def test_a_folder_replaced_by_a_link_during_reading_never_shows_outside_files(wo
     try:
         for _ in range(3_000):
             try:
-                seen.add(read_context_text(workspace, "at/a.txt"))
+                seen.add(read_context_file_range(workspace, "at/a.txt"))
             except ContextFileRefused:
                 seen.add("refused")
     finally:

@@ -14,7 +14,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.app.machine import discovery
-from roundtable.app.machine.discovery import DiscoveredSeat, create_installed_model_seats, propose_detected_seats
+from roundtable.app.machine.discovery import DiscoveredSeat, create_machine_model_seats, propose_machine_seats
 from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
@@ -169,12 +169,12 @@ async def test_embedded_models_are_offered_or_can_be_fetched(desk: Roundtable, p
     places.models.mkdir(parents=True)
     (places.models / "mine.gguf").write_bytes(b"GGUF" + bytes(100))
     found = [seat for seat in await desk.setup.discover() if seat.kind == "embedded"]
-    assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.is_model_runtime_installed())
+    assert (found[0].voice, found[0].usable) == ("embedded:mine", discovery.machine_has_model_runtime())
     assert any("roundtable models get" in seat.note and not seat.usable for seat in found[1:])
 
 
 def test_three_seats_on_one_model_get_different_briefs() -> None:
-    seats = create_installed_model_seats("smollm2-135m")
+    seats = create_machine_model_seats("smollm2-135m")
     assert [seat.voices for seat in seats] == [("embedded:smollm2-135m",)] * 3
     assert len({seat.name for seat in seats}) == len({seat.brief for seat in seats}) == 3
 
@@ -184,10 +184,10 @@ def test_discovered_seats_are_proposed_in_a_fixed_order() -> None:
         return DiscoveredSeat(name, f"{name}:m", kind, usable)
 
     api, local, cli, small = found("a", "api"), found("b", "local"), found("c", "cli"), found("embedded", "embedded")
-    assert [seat.name for seat in propose_detected_seats([cli, api, local, small])] == ["c", "a", "b"]
-    assert [seat.voices for seat in propose_detected_seats([api, small])] == [("a:m",)] * 3
-    assert [seat.voices for seat in propose_detected_seats([found("a", "api", False), small])] == [("embedded:m",)] * 3
-    assert propose_detected_seats([found("a", "api", False)]) == ()
+    assert [seat.name for seat in propose_machine_seats([cli, api, local, small])] == ["c", "a", "b"]
+    assert [seat.voices for seat in propose_machine_seats([api, small])] == [("a:m",)] * 3
+    assert [seat.voices for seat in propose_machine_seats([found("a", "api", False), small])] == [("embedded:m",)] * 3
+    assert propose_machine_seats([found("a", "api", False)]) == ()
 
 
 def test_the_chosen_seats_are_remembered_for_this_person_only(desk: Roundtable, places: Places) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable, Setup
-from roundtable.app.machine.discovery import propose_detected_seats
+from roundtable.app.machine.discovery import propose_machine_seats
 from roundtable.app.machine.doctor import DoctorReport
 from roundtable.app.machine.seat_check import VoiceCheck
 from roundtable.app.settings.places import Places
@@ -246,7 +246,7 @@ async def test_doctor_checks_the_offered_seats_if_none_are_configured(places: Pl
     async with FaultServer() as server:
         configure(places, f'[endpoints.lab]\nbase_url = "{server.url}"\nlocal = true')
         async with await Roundtable.open(workspace, places) as desk:
-            offered = propose_detected_seats(await desk.setup.discover())
+            offered = propose_machine_seats(await desk.setup.discover())
         report = await Setup(places, workspace).examine()
     assert [seat.voices for seat in offered] == [("lab:alpha",)] * 3
     assert list(report.participants) == [seat.name for seat in offered]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.app.cost.voice_statistics import measure_voice_costs
+from roundtable.app.cost.voice_statistics import measure_voice_costs_for_quote
 from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
@@ -259,6 +259,6 @@ def test_voice_statistics_are_computed_from_answers() -> None:
         events.append(MoveMade(name, "claude", call, "x", "lab:claude", usage=usage, timing=timing))
     events += [round_opened(AGAIN), asked("claude", round=AGAIN), asked("claude", 2, AGAIN, purpose="repair")]
     events.append(move_made(AGAIN, "claude", "repaired", usage=Usage(50_000, 5000)))
-    found = measure_voice_costs([session_of(*events)])
+    found = measure_voice_costs_for_quote([session_of(*events)])
     assert list(found) == ["lab:claude"]
     assert (found["lab:claude"].overhead, found["lab:claude"].answer, found["lab:claude"].seconds) == (1200, 100, 4.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.machine.isolation import run_doctor_sandbox_check
+from roundtable.app.machine.isolation import run_machine_sandbox_check
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.identity import is_orphaned_workshop_name, make_workshop_temp_name
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
@@ -77,7 +77,7 @@ async def test_without_a_sandbox_the_message_says_what_to_install(
 
 async def test_the_doctor_tests_the_sandbox_with_escape_attempts() -> None:
     await sandbox()
-    isolation = await run_doctor_sandbox_check(SandboxSettings(use="bubblewrap"), deep=False)
+    isolation = await run_machine_sandbox_check(SandboxSettings(use="bubblewrap"), deep=False)
     assert isolation.sandbox.startswith("bubblewrap, limits ")
     assert isolation.held == tuple(attempt.name for attempt in QUICK_ESCAPE_ATTEMPTS)
     assert (isolation.broken, isolation.untried) == ({}, {})

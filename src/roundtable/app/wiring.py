@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from roundtable.app.effects.agent_worktrees import LocalAgentWorktrees
 from roundtable.app.effects.file_requests import FileRequests
 from roundtable.app.effects.performer import EffectPerformer
-from roundtable.app.effects.undo_change import recover_interrupted_applied_changes
+from roundtable.app.effects.undo_change import perform_interrupted_change_recovery
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.opening.meeting_catalog import MeetingCatalog
 from roundtable.app.opening.opener import Opener, compute_charter_context_room
@@ -123,7 +123,7 @@ class Wiring:
             opened_in="" if opener_workspace == workspace else str(opener_workspace),
         )
         wiring = cls(parts, record, tuple(closing), performer)
-        wiring.recovered = await recover_interrupted_applied_changes(record, workspace, places.journals)
+        wiring.recovered = await perform_interrupted_change_recovery(record, workspace, places.journals)
         return wiring
 
     @cached_property

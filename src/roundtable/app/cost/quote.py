@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.cost.estimate import CallTokens, MeetingEstimate, ProjectSize
-from roundtable.app.cost.voice_statistics import VoiceStatistics, measure_voice_costs
+from roundtable.app.cost.voice_statistics import VoiceStatistics, measure_voice_costs_for_quote
 from roundtable.app.effects.project_files import ProjectReader
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_context_file_overhead
@@ -138,7 +138,7 @@ async def estimate_meeting_cost(parts: Parts, opener: Opener, agenda: Agenda) ->
     """Estimate the cost of this meeting; nothing is asked, spent or recorded."""
     charter, texts = await opener.draft_charter(agenda)
     estimate = MeetingEstimate(charter, texts, await _measure_project(parts, charter))
-    known = measure_voice_costs(await _read_recent_sessions(parts))
+    known = measure_voice_costs_for_quote(await _read_recent_sessions(parts))
 
     def voice(name: str) -> _QuotedVoice:
         return _QuotedVoice(name, parts.tariffs.find_tariff(name), known.get(name))

@@ -27,7 +27,7 @@ class _Samples(msgspec.Struct):
     seconds: list[float] = []
 
 
-def measure_voice_costs(sessions: Iterable[Session]) -> dict[str, VoiceStatistics]:
+def measure_voice_costs_for_quote(sessions: Iterable[Session]) -> dict[str, VoiceStatistics]:
     """Statistics of every voice that answered. Ballots do not count for length and duration."""
     samples: dict[str, _Samples] = {}
     for session in sessions:

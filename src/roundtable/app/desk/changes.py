@@ -64,15 +64,15 @@ class Changes(CodeSource):
 
     async def undo(self, id: str = "", by: str = "") -> UndoResult:
         """Undo a change that a session wrote to the workspace; the newest one if no id is given."""
-        from roundtable.app.effects.undo_change import undo_applied_change
+        from roundtable.app.effects.undo_change import perform_change_undo
 
-        return await undo_applied_change(self._parts, id, by)
+        return await perform_change_undo(self._parts, id, by)
 
     async def list_undoable(self) -> Sequence[UndoableChange]:
         """Return the changes of this workspace that can be undone, newest first."""
-        from roundtable.app.effects.undo_change import list_undoable_applied_changes
+        from roundtable.app.effects.undo_change import list_performable_change_undos
 
-        return await list_undoable_applied_changes(self._parts)
+        return await list_performable_change_undos(self._parts)
 
     # --- projects --------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from roundtable.app.runs.open_gates import OpenGate, list_open_gates
+from roundtable.app.runs.open_gates import OpenGate, list_open_gates_of_runs
 from roundtable.app.wiring import Wiring
 from roundtable.core.changeset import HunkChoice
 from roundtable.core.events import AnswerSource, GateAnswered, Recorded
@@ -22,7 +22,7 @@ class Gates:
 
     async def list_open(self, *, everywhere: bool = False, owner: str | None = None) -> list[OpenGate]:
         """Return the open gates of this workspace, or of all workspaces; the newest session first."""
-        return await list_open_gates(self._parts, everywhere=everywhere, owner=owner)
+        return await list_open_gates_of_runs(self._parts, everywhere=everywhere, owner=owner)
 
     async def answer(
         self,

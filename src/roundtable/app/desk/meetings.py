@@ -97,16 +97,16 @@ class Meetings:
 
     async def find_session_to_apply(self, address: str = "") -> Session:
         """Return the session at this address, or the newest one here whose decision nobody has applied yet."""
-        from roundtable.app.opening.apply_source import find_session_to_apply_by_address
+        from roundtable.app.opening.apply_source import find_opening_apply_source
 
-        return await find_session_to_apply_by_address(self._parts, address)
+        return await find_opening_apply_source(self._parts, address)
 
     def plan_apply(self, decided: Session, agenda: Agenda) -> Agenda:
         """Return the agenda for applying a decision; what `agenda` leaves out comes from the session that decided."""
-        from roundtable.app.opening.apply_source import APPLY_MEETING, build_apply_meeting_agenda
+        from roundtable.app.opening.apply_source import APPLY_MEETING, build_opening_apply_agenda
 
         limits = agenda.limits or self.default_limits(APPLY_MEETING)
-        return build_apply_meeting_agenda(decided, msgspec.structs.replace(agenda, limits=limits))
+        return build_opening_apply_agenda(decided, msgspec.structs.replace(agenda, limits=limits))
 
     async def open_apply(self, session: str, agenda: Agenda, by: str = "") -> str:
         """Open the session that applies the decision of another session."""
@@ -126,9 +126,9 @@ class Meetings:
 
         At a gate, the process waits `gate_wait` seconds for an answer (ten minutes by default) and then ends.
         """
-        from roundtable.app.runs.background import GATE_WAIT_SECONDS, run_in_background
+        from roundtable.app.runs.background import GATE_WAIT_SECONDS, run_session_in_background
 
-        await run_in_background(self._parts, session, GATE_WAIT_SECONDS if gate_wait is None else gate_wait)
+        await run_session_in_background(self._parts, session, GATE_WAIT_SECONDS if gate_wait is None else gate_wait)
 
     def background_failure(self, session: str) -> str:
         """Return why the last background run of a session failed; empty if it did not fail."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.runs.watch import watch_session
+from roundtable.app.runs.watch import watch_running_session
 from roundtable.app.wiring import Wiring
 from roundtable.core.events import (
     CancelAsked,
@@ -111,7 +111,7 @@ class Sessions:
         Set `here` if this process is about to run the session but has not started yet.
         """
         parts = self._parts
-        return watch_session(parts.record, parts.feed, parts.places.socket(session), session, after, here)
+        return watch_running_session(parts.record, parts.feed, parts.places.socket(session), session, after, here)
 
     async def wait_for_facts(self, session: str, after: int, timeout: float) -> bool:
         """Wait until a session has a fact after this number; return False if the time is up."""
@@ -158,11 +158,11 @@ class Sessions:
 
     async def add_context(self, session: str, path: str, by: str = "") -> Recorded:
         """Show a file to the seats from the next round on."""
-        from roundtable.app.opening.context_files import store_context_file
+        from roundtable.app.opening.context_files import add_opening_context_file
 
         parts = self._parts
         parts.keys.learn_keychain_keys()
-        item = await store_context_file(parts.record, parts.redactor, parts.workspace, path)
+        item = await add_opening_context_file(parts.record, parts.redactor, parts.workspace, path)
         return await self.amend(session, SessionAmended(by=by or os_user_name(), context_added=(item,)))
 
     async def branch(self, session: str, before_round: str) -> str:

@@ -161,34 +161,34 @@ class Setup:
 
     def list_models(self) -> list[ModelState]:
         """Return every embedded model, installed or not."""
-        from roundtable.app.machine.embedded_models import list_embedded_models
+        from roundtable.app.machine.embedded_models import list_machine_models
 
-        return list_embedded_models(self.places)
+        return list_machine_models(self.places)
 
     def default_model(self) -> ModelState | None:
         """Return the default embedded model, if one is installed."""
-        from roundtable.app.machine.embedded_models import find_default_installed_model
+        from roundtable.app.machine.embedded_models import find_default_machine_model
 
-        return find_default_installed_model(self.places)
+        return find_default_machine_model(self.places)
 
     async def download_model(self, name: str, progress: Callable[[int, int], None], source: str = "") -> Path:
         """Download an embedded model, or continue an earlier download; return its file."""
-        from roundtable.app.machine.embedded_models import install_embedded_model
+        from roundtable.app.machine.embedded_models import install_machine_model
 
-        return await install_embedded_model(self.places, name, progress, source)
+        return await install_machine_model(self.places, name, progress, source)
 
     def use_model(self, name: str) -> Path:
         """Make this embedded model the default."""
-        from roundtable.app.machine.embedded_models import choose_installed_model
+        from roundtable.app.machine.embedded_models import set_default_machine_model
 
-        return choose_installed_model(self.places, name)
+        return set_default_machine_model(self.places, name)
 
     @staticmethod
     def has_model_runtime() -> bool:
         """Return whether the extra that runs embedded models is installed."""
-        from roundtable.app.machine.embedded_models import is_model_runtime_installed
+        from roundtable.app.machine.embedded_models import machine_has_model_runtime
 
-        return is_model_runtime_installed()
+        return machine_has_model_runtime()
 
     @staticmethod
     def install_command(extra: str) -> str:
@@ -226,9 +226,9 @@ class Setup:
     @staticmethod
     def skill_readers(names: tuple[str, ...] = ()) -> list[SkillAgent]:
         """Return the coding agents with these names that read skills; without names, the installed ones."""
-        from roundtable.app.machine.skills import find_installed_skill_agents
+        from roundtable.app.machine.skills import find_machine_skill_agents
 
-        return find_installed_skill_agents(names)
+        return find_machine_skill_agents(names)
 
     @staticmethod
     def known_skill_readers() -> tuple[str, ...]:
@@ -239,29 +239,29 @@ class Setup:
 
     def install_skill(self, reader: SkillAgent, *, in_project: bool, force: bool) -> Path:
         """Install the skill for a coding agent; return its file."""
-        from roundtable.app.machine.skills import install_skill
+        from roundtable.app.machine.skills import install_agent_skill
 
-        return install_skill(reader, self.workspace if in_project else None, force=force)
+        return install_agent_skill(reader, self.workspace if in_project else None, force=force)
 
     def remove_skill(self, reader: SkillAgent, *, in_project: bool, force: bool) -> Path | None:
         """Remove the skill of a coding agent; return its file, or None if there was none."""
-        from roundtable.app.machine.skills import remove_skill
+        from roundtable.app.machine.skills import remove_agent_skill
 
-        return remove_skill(reader, self.workspace if in_project else None, force=force)
+        return remove_agent_skill(reader, self.workspace if in_project else None, force=force)
 
     @staticmethod
     def skill_text() -> str:
         """Return the text of the skill."""
-        from roundtable.app.machine.skills import render_skill_text
+        from roundtable.app.machine.skills import build_agent_skill_text
 
-        return render_skill_text()
+        return build_agent_skill_text()
 
     @staticmethod
     def route_phrase(phrase: str) -> PhraseRoute:
         """Return whether a person's words ask for the table, for one model, or for neither."""
-        from roundtable.app.machine.skills import route_skill_phrase
+        from roundtable.app.machine.skills import route_agent_skill_phrase
 
-        return route_skill_phrase(phrase)
+        return route_agent_skill_phrase(phrase)
 
     # --- suggestions and checks ------------------------------------------------------------------
 
@@ -275,9 +275,9 @@ class Setup:
 
     async def examine(self, session: str = "", *, on_check: VoiceCheckCallback | None = None) -> DoctorReport:
         """Check the whole setup, even if parts of it are broken; with `on_check`, ask every seat one short question."""
-        from roundtable.app.machine.doctor import run_doctor
+        from roundtable.app.machine.doctor import run_machine_doctor
 
-        return await run_doctor(self.places, self.workspace, self._open_parts, session, on_check=on_check)
+        return await run_machine_doctor(self.places, self.workspace, self._open_parts, session, on_check=on_check)
 
     @asynccontextmanager
     async def _open_parts(self) -> AsyncGenerator[Parts]:
@@ -311,16 +311,16 @@ class DeskSetup(Setup):
     @staticmethod
     def propose_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
         """Return the seats to offer for the detected voices."""
-        from roundtable.app.machine.discovery import propose_detected_seats
+        from roundtable.app.machine.discovery import propose_machine_seats
 
-        return propose_detected_seats(found)
+        return propose_machine_seats(found)
 
     @staticmethod
     def embedded_seats(model: str) -> tuple[Seat, ...]:
         """Return three seats on one embedded model."""
-        from roundtable.app.machine.discovery import create_installed_model_seats
+        from roundtable.app.machine.discovery import create_machine_model_seats
 
-        return create_installed_model_seats(model)
+        return create_machine_model_seats(model)
 
     def remembered_seats(self) -> tuple[Seat, ...]:
         """Return the seats that the person chose last time."""
@@ -336,27 +336,27 @@ class DeskSetup(Setup):
 
     async def list_endpoints(self) -> list[EndpointState]:
         """Return every endpoint, and whether it can be used."""
-        from roundtable.app.machine.discovery import detect_endpoint_states
+        from roundtable.app.machine.discovery import detect_machine_endpoint_states
 
-        return await detect_endpoint_states(self._parts)
+        return await detect_machine_endpoint_states(self._parts)
 
     def list_agents(self) -> dict[str, str]:
         """Return the installed agent command lines with their paths."""
-        from roundtable.app.machine.discovery import find_installed_agents
+        from roundtable.app.machine.discovery import find_machine_agents
 
-        return find_installed_agents(self._parts)
+        return find_machine_agents(self._parts)
 
     def list_agents_to_check(self) -> list[str]:
         """Return the agents that a fault check would start, as voices."""
-        from roundtable.app.machine.fault_check import list_installed_agents_to_check
+        from roundtable.app.machine.fault_check import list_machine_agents_to_check
 
-        return [f"{way}:{agent.name}" for way, agent in list_installed_agents_to_check(self._parts)]
+        return [f"{way}:{agent.name}" for way, agent in list_machine_agents_to_check(self._parts)]
 
     async def check_faults(self, on_finding: Callable[[Finding], None]) -> FaultReport:
         """Check how every kind of voice reports faults, against a local server; `on_finding` receives each result."""
-        from roundtable.app.machine.fault_check import run_doctor_fault_check
+        from roundtable.app.machine.fault_check import run_machine_fault_check
 
-        return await run_doctor_fault_check(self._parts, on_finding)
+        return await run_machine_fault_check(self._parts, on_finding)
 
     def config_for(self, seats: Sequence[Seat]) -> dict[str, Any]:
         """Return the settings of a new config with these seats; it has a budget if some are paid by the token."""

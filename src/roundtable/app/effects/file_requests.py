@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from roundtable.app.opening.context_files import (
     ContextFileRefused,
+    add_opening_context_data,
     read_context_file,
-    resolve_context_path,
-    split_context_line_range,
-    store_context_data,
+    resolve_context_file_path,
+    split_context_file_range,
 )
 from roundtable.app.opening.context_window import FindContextRoom
-from roundtable.app.opening.file_selection import build_context_ignore_filter
+from roundtable.app.opening.file_selection import build_context_file_ignore_filter
 from roundtable.core.effects import FilesRead
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
@@ -46,7 +46,7 @@ class FileRequests:
     async def serve(self, session: str, names: Sequence[str]) -> FilesRead:
         """Store the files that may be shown, and return them with the reasons for the refused ones."""
         served = await asyncio.to_thread(self._read, names, await self._room(session))
-        items = [await store_context_data(self._store, name, data) for name, data in served.shown.items()]
+        items = [await add_opening_context_data(self._store, name, data) for name, data in served.shown.items()]
         return FilesRead(tuple(items), served.refused)
 
     async def _room(self, session: str) -> int:
@@ -78,13 +78,13 @@ class FileRequests:
         resolved: dict[str, str] = {}
         for name in names:
             try:
-                resolved[name] = resolve_context_path(
-                    self._workspace.resolve(), split_context_line_range(name)[0], name
+                resolved[name] = resolve_context_file_path(
+                    self._workspace.resolve(), split_context_file_range(name)[0], name
                 ).as_posix()
             except ContextFileRefused:
                 continue
         paths = {path for path in resolved.values() if not is_sensitive_path(path)}
-        is_ignored = build_context_ignore_filter(self._ignore)
+        is_ignored = build_context_file_ignore_filter(self._ignore)
         try:
             with open_git(self._workspace) as git:
                 ignored = git.filter_ignored(paths) | {path for path in paths if is_ignored(path)}

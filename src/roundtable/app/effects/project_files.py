@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from roundtable.app.opening.context_files import (
     ContextFileRefused,
-    check_context_text,
-    decode_context_text,
-    read_context_text,
+    decode_context_file_text,
+    read_context_file_range,
+    reject_secrets_in_context_file,
 )
 from roundtable.app.opening.file_selection import list_context_file_candidates
 from roundtable.core.changeset import DraftFile
@@ -68,8 +68,12 @@ class ProjectReader:
         ):
             try:
                 data = drafted.get(path)
-                text = read_context_text(self._root, path) if data is None else decode_context_text(path, path, data)
-                project.files[path] = check_context_text(self._redactor, path, text).encode()
+                text = (
+                    read_context_file_range(self._root, path)
+                    if data is None
+                    else decode_context_file_text(path, path, data)
+                )
+                project.files[path] = reject_secrets_in_context_file(self._redactor, path, text).encode()
             except ContextFileRefused as error:
                 project.refused[path] = error.message
         return project

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.app.effects.project_files import ProjectFiles
-from roundtable.app.opening.context_files import store_context_data
+from roundtable.app.opening.context_files import add_opening_context_data
 from roundtable.app.opening.context_window import (
     FILE_BYTES_IN_UNKNOWN_WINDOW,
     MAP_TITLE,
@@ -23,7 +23,7 @@ from roundtable.app.opening.context_window import (
     compute_context_file_tokens,
     compute_context_room_of_readers,
     estimate_context_file_overhead,
-    split_context_between_map_and_files,
+    split_context_room_between_map_and_files,
 )
 from roundtable.app.opening.relevance import RankedFile, extract_context_search_terms, score_context_file
 from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, ReviewChunk, SplitForReview
@@ -71,15 +71,17 @@ class ProjectSplitter:
         return ProjectSplit(tuple([await self._store_chunk(cut) for cut in chunks]), project.refused)
 
     async def _store_chunk(self, cut: _ChunkContent) -> ReviewChunk:
-        files = [await store_context_data(self._store, name, data) for name, data in cut.shown]
-        return ReviewChunk(tuple(files), await store_context_data(self._store, MAP_TITLE, cut.map) if cut.map else None)
+        files = [await add_opening_context_data(self._store, name, data) for name, data in cut.shown]
+        return ReviewChunk(
+            tuple(files), await add_opening_context_data(self._store, MAP_TITLE, cut.map) if cut.map else None
+        )
 
 
 def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_once: bool) -> list[_ChunkContent]:
     """Return the chunks; if a context window is unknown, no chunk is longer than `max_tokens`."""
     project_map = build_project_symbol_map(files)
     measured = [_measured_in_prompt(measure_source_symbols(path, data)) for path, data in files.items()]
-    map_tokens, limit = split_context_between_map_and_files(measured, room, max_tokens, at_once=at_once)
+    map_tokens, limit = split_context_room_between_map_and_files(measured, room, max_tokens, at_once=at_once)
     return [
         _add_map(chunk, files, project_map, map_tokens)
         for chunk in split_files_into_chunks(measured, limit, project_map.imports)
@@ -125,12 +127,12 @@ class ProjectExcerpts:
         about = "\n".join((effect.about, session.charter.question, *StageEnd.quote_all(list_stage_ends(session))))
         chosen = await asyncio.to_thread(_select, project.files, about, self._room(session, effect))
         items = [
-            await store_context_data(self._store, path, data)
+            await add_opening_context_data(self._store, path, data)
             for path, data in project.files.items()
             if path in chosen.shown
         ]
         left = tuple(path for path in project.files if path not in chosen.shown)
-        map_item = await store_context_data(self._store, MAP_TITLE, chosen.map) if chosen.map else None
+        map_item = await add_opening_context_data(self._store, MAP_TITLE, chosen.map) if chosen.map else None
         return ProjectListed(tuple(items), project.refused, left, map_item)
 
     def _room(self, session: Session, effect: ListProject) -> int:

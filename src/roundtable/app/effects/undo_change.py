@@ -26,7 +26,7 @@ class UndoableChange(NamedTuple):
     session: SessionRow | None
 
 
-async def undo_applied_change(parts: Parts, id: str = "", by: str = "") -> UndoResult:
+async def perform_change_undo(parts: Parts, id: str = "", by: str = "") -> UndoResult:
     """Undo a change, the newest one if no id is given, and record that in its session."""
     try:
         undone = await asyncio.to_thread(undo_journaled_change, parts.workspace, parts.places.journals, id)
@@ -37,7 +37,7 @@ async def undo_applied_change(parts: Parts, id: str = "", by: str = "") -> UndoR
     return undone
 
 
-async def list_undoable_applied_changes(parts: Parts) -> list[UndoableChange]:
+async def list_performable_change_undos(parts: Parts) -> list[UndoableChange]:
     """Return the changes of this workspace that can be undone, newest first."""
     journals = await asyncio.to_thread(list_undoable_journals, parts.workspace, parts.places.journals)
     rows = {row.id: row for row in await parts.index.rows([journal.session for journal in journals])}
@@ -45,7 +45,7 @@ async def list_undoable_applied_changes(parts: Parts) -> list[UndoableChange]:
     return [UndoableChange(journal, known.get(journal.session)) for journal in journals]
 
 
-async def recover_interrupted_applied_changes(store: Store, workspace: Path, journals: Path) -> tuple[str, ...]:
+async def perform_interrupted_change_recovery(store: Store, workspace: Path, journals: Path) -> tuple[str, ...]:
     """Finish or roll back the changes of a workspace that were interrupted; return a sentence about each."""
     recovered = await asyncio.to_thread(recover_open_journals, workspace, journals)
     for undo in (journal.undo for journal in recovered if journal.undo):

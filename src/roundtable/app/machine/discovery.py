@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import is_model_runtime_installed, list_embedded_models
+from roundtable.app.machine.embedded_models import list_machine_models, machine_has_model_runtime
 from roundtable.app.parts import Parts
 from roundtable.app.settings.installation import Installation
 from roundtable.app.settings.places import Places
@@ -50,7 +50,7 @@ async def detect_machine_seats(parts: Parts) -> list[DiscoveredSeat]:
     """Return all seats in the order they are offered: configured, agents, keys, local servers, embedded."""
     local = await asyncio.gather(*(_find_local_seat(parts, item) for item in parts.endpoints.values() if item.local))
     return [
-        *detect_configured_seats(parts),
+        *detect_configured_machine_seats(parts),
         *_find_agent_seats(parts),
         *(
             found
@@ -63,7 +63,7 @@ async def detect_machine_seats(parts: Parts) -> list[DiscoveredSeat]:
     ]
 
 
-def propose_detected_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
+def propose_machine_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
     """Return the seats to offer: every usable agent, key and server; a single voice gets three personas."""
     usable = [item for item in found if item.usable]
     speakers = [item for item in usable if item.kind in ("cli", "api", "local")] or [
@@ -74,7 +74,7 @@ def propose_detected_seats(found: Iterable[DiscoveredSeat]) -> tuple[Seat, ...]:
     return tuple(speaker.to_seat() for speaker in speakers)
 
 
-def create_installed_model_seats(model: str) -> tuple[Seat, ...]:
+def create_machine_model_seats(model: str) -> tuple[Seat, ...]:
     """Return three seats on one embedded model."""
     return _create_persona_seats(f"embedded:{model}")
 
@@ -84,7 +84,7 @@ def _create_persona_seats(voice: str) -> tuple[Seat, ...]:
     return tuple(Seat(name, (voice,), brief=brief) for name, brief in _PERSONAS)
 
 
-def detect_configured_seats(parts: Parts) -> list[DiscoveredSeat]:
+def detect_configured_machine_seats(parts: Parts) -> list[DiscoveredSeat]:
     """Return the configured seats, including those that cannot speak."""
     config = parts.settings.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
@@ -112,7 +112,7 @@ def _find_agent_seats(parts: Parts) -> list[DiscoveredSeat]:
     agents = parts.agents()
     return [
         DiscoveredSeat(name, f"cli:{name}", "cli", True, f"{agents[name].title or name}, {path}")
-        for name, path in find_installed_agents(parts).items()
+        for name, path in find_machine_agents(parts).items()
     ]
 
 
@@ -139,7 +139,7 @@ def _find_api_seats(parts: Parts, endpoint: Endpoint) -> list[DiscoveredSeat]:
 
 
 async def _find_local_seat(parts: Parts, endpoint: Endpoint) -> DiscoveredSeat | None:
-    models = await detect_local_server_models(parts, endpoint)
+    models = await detect_machine_server_models(parts, endpoint)
     if models is None:
         return None
     title = endpoint.title or endpoint.name
@@ -163,7 +163,7 @@ class _ModelListing(msgspec.Struct):
     data: list[_ListedModel] = []
 
 
-async def detect_local_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
+async def detect_machine_server_models(parts: Parts, endpoint: Endpoint) -> list[str] | None:
     """Return the models of a local server, chat models first; None if it does not answer in time."""
     import httpx2
 
@@ -189,9 +189,9 @@ async def detect_local_server_models(parts: Parts, endpoint: Endpoint) -> list[s
 
 def _find_embedded_seats(places: Places) -> list[DiscoveredSeat]:
     """Return the embedded models, the default one first."""
-    runs = is_model_runtime_installed()
+    runs = machine_has_model_runtime()
     seats: list[DiscoveredSeat] = []
-    for model in sorted(list_embedded_models(places), key=lambda model: not model.default):
+    for model in sorted(list_machine_models(places), key=lambda model: not model.default):
         megabytes = f"{model.size / 1e6:,.0f} MB"
         if not model.installed:
             note = f"run `roundtable models get {model.name}` to download it ({megabytes}, {model.licence})"
@@ -231,13 +231,13 @@ class EndpointState(msgspec.Struct, frozen=True):
         return Keys.describe_location(self.key, self.key_place)
 
 
-async def detect_endpoint_states(parts: Parts) -> list[EndpointState]:
+async def detect_machine_endpoint_states(parts: Parts) -> list[EndpointState]:
     """Return every known endpoint; only local ones are asked whether they run."""
     return list(await asyncio.gather(*(_endpoint_state(parts, endpoint) for endpoint in parts.endpoints.values())))
 
 
 async def _endpoint_state(parts: Parts, endpoint: Endpoint) -> EndpointState:
-    models = await detect_local_server_models(parts, endpoint) if endpoint.local else None
+    models = await detect_machine_server_models(parts, endpoint) if endpoint.local else None
     model = endpoint.default_model or next(iter(models or ()), "")
     place = parts.keys.find_location(endpoint.key)
     present = endpoint.key == "none" or bool(place)
@@ -264,7 +264,7 @@ def _is_voice_available(parts: Parts, voice: str) -> bool:
     return not isinstance(parts.voices.find(voice), Fault)
 
 
-def find_installed_agents(parts: Parts) -> dict[str, str]:
+def find_machine_agents(parts: Parts) -> dict[str, str]:
     """Return the installed agent command lines with their paths."""
     programs = {name: find_agent_cli_program(agent, os.environ) for name, agent in parts.agents().items()}
     return {name: program for name, program in programs.items() if not isinstance(program, Fault)}

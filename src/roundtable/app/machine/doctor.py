@@ -13,14 +13,14 @@ from typing import Literal
 
 import msgspec
 
-from roundtable.app.machine.embedded_models import list_embedded_models
+from roundtable.app.machine.embedded_models import list_machine_models
 from roundtable.app.machine.isolation import Isolation
 from roundtable.app.machine.seat_check import (
     Participant,
     Seating,
     SeatSource,
     VoiceCheckCallback,
-    run_doctor_seat_check,
+    run_machine_seat_check,
 )
 from roundtable.app.machine.surroundings import KeyStorage, LocalService, MachineState, Program, inspect_machine
 from roundtable.app.parts import Parts
@@ -98,7 +98,7 @@ OpenParts = Callable[[], AbstractAsyncContextManager[Parts]]
 """Opens the record and reads the config; raises an error if one of them is broken."""
 
 
-async def run_doctor(
+async def run_machine_doctor(
     places: Places,
     workspace: Path,
     open_parts: OpenParts,
@@ -123,7 +123,7 @@ async def run_doctor(
         async with open_parts() as parts:
             config = msgspec.structs.replace(config, withheld=parts.settings.withheld)
             looking = inspect_machine(places, parts, deep=on_check is not None)
-            seating, around = await asyncio.gather(run_doctor_seat_check(parts, on_check), looking)
+            seating, around = await asyncio.gather(run_machine_seat_check(parts, on_check), looking)
             state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 checks = await asyncio.to_thread(
@@ -172,7 +172,7 @@ def _build_report(
         session_state=state[0],
         session_note=state[1],
         models={
-            model.name: _describe_model_state(model.installed, model.default) for model in list_embedded_models(places)
+            model.name: _describe_model_state(model.installed, model.default) for model in list_machine_models(places)
         },
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",

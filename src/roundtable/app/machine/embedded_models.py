@@ -28,12 +28,12 @@ class ModelState(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-def is_model_runtime_installed() -> bool:
+def machine_has_model_runtime() -> bool:
     """Return whether the extra that runs embedded models is installed."""
     return find_spec("xllamacpp") is not None
 
 
-def list_embedded_models(places: Places) -> list[ModelState]:
+def list_machine_models(places: Places) -> list[ModelState]:
     """Return the models of the catalog, the least useful first, then the person's own files; not all are installed."""
     installed = shelf.find_embedded_model_files(places.models)
     default = shelf.find_default_embedded_model(places.models) or ""
@@ -69,14 +69,14 @@ def _describe_own_model(name: str, path: Path, default: bool) -> ModelState:
     return ModelState(name, True, default, about="Your own file.", size=path.stat().st_size, path=str(path))
 
 
-async def install_embedded_model(
+async def install_machine_model(
     places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
 ) -> Path:
     """Install a model of the catalog: download its weights, resuming an earlier download; do nothing if installed."""
     return _raise_fault(await shelf.download_model_weights(name, places.models, progress, source=source))
 
 
-def choose_installed_model(places: Places, name: str) -> Path:
+def set_default_machine_model(places: Places, name: str) -> Path:
     """Make a model the default."""
     return _raise_fault(shelf.set_default_embedded_model(name, places.models))
 
@@ -89,6 +89,6 @@ def _raise_fault(result: Path | Fault) -> Path:
     raise kind(result.message, result.help)
 
 
-def find_default_installed_model(places: Places) -> ModelState | None:
+def find_default_machine_model(places: Places) -> ModelState | None:
     """Return the default model, if one is installed."""
-    return next((state for state in list_embedded_models(places) if state.default), None)
+    return next((state for state in list_machine_models(places) if state.default), None)

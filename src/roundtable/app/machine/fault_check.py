@@ -56,10 +56,10 @@ class FaultReport(msgspec.Struct, frozen=True):
     skipped: dict[str, str]
 
 
-async def run_doctor_fault_check(parts: Parts, on_finding: Callable[[Finding], None]) -> FaultReport:
+async def run_machine_fault_check(parts: Parts, on_finding: Callable[[Finding], None]) -> FaultReport:
     """Check every voice concurrently; `on_finding` receives each finding at once."""
     dialects = sorted({endpoint.dialect for endpoint in parts.endpoints.values()})
-    agents = list_installed_agents_to_check(parts)
+    agents = list_machine_agents_to_check(parts)
     ways: list[tuple[Way, Agent, LocalServerSetup]] = [
         (way, item, item.local) for way, item in agents if item.local is not None
     ]
@@ -78,7 +78,7 @@ async def run_doctor_fault_check(parts: Parts, on_finding: Callable[[Finding], N
     return FaultReport(all(finding.passed for finding in findings), findings, skipped)
 
 
-def list_installed_agents_to_check(parts: Parts) -> list[tuple[Way, Agent]]:
+def list_machine_agents_to_check(parts: Parts) -> list[tuple[Way, Agent]]:
     """Return every installed agent by its command line, and by ACP if a seat is configured so."""
     seated = {tuple(voice.split(":")[:2]) for seat in parts.settings.config.seats.values() for voice in seat.voices}
     agents = parts.agents().values()

@@ -28,7 +28,7 @@ class Isolation(msgspec.Struct, frozen=True):
         return not self.broken and not (self.chosen and self.missing)
 
 
-async def run_doctor_sandbox_check(settings: SandboxSettings, *, deep: bool) -> Isolation:
+async def run_machine_sandbox_check(settings: SandboxSettings, *, deep: bool) -> Isolation:
     """Run all quick escape attempts; with `deep`, also attempts to exhaust resources."""
     sandbox = await find_sandbox(settings)
     chosen = "" if settings.use == "auto" else settings.use

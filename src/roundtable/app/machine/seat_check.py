@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 
 from roundtable.app.machine.discovery import (
-    detect_configured_seats,
-    detect_local_server_models,
+    detect_configured_machine_seats,
     detect_machine_seats,
-    propose_detected_seats,
+    detect_machine_server_models,
+    propose_machine_seats,
 )
 from roundtable.app.parts import Parts
 from roundtable.app.settings.configured_seats import ChosenSeats, list_configured_seats
@@ -73,14 +73,14 @@ VoiceCheckCallback = Callable[[str, VoiceCheck], None]
 """Receives the seat and the result of each voice that was asked."""
 
 
-async def run_doctor_seat_check(parts: Parts, on_check: VoiceCheckCallback | None = None) -> Seating:
+async def run_machine_seat_check(parts: Parts, on_check: VoiceCheckCallback | None = None) -> Seating:
     """Check every seat; with `on_check`, ask each one short question."""
     try:
         source, seats = await _find_seats(parts)
     except RoundtableError:
         discovered = {
             item.name: VoiceCheck("ok" if item.usable else "unusable", item.voice, item.note)
-            for item in detect_configured_seats(parts)
+            for item in detect_configured_machine_seats(parts)
         }
         return Seating("config", {name: _build_participant([check]) for name, check in discovered.items()})
     seats = assign_judge_voices(seats, parts.endpoints)
@@ -97,7 +97,7 @@ async def _find_seats(parts: Parts) -> tuple[SeatSource, Sequence[Seat]]:
         return "config", seats
     if seats := ChosenSeats(parts.places).load():
         return "chosen", seats
-    return "found", propose_detected_seats(await detect_machine_seats(parts))
+    return "found", propose_machine_seats(await detect_machine_seats(parts))
 
 
 def _build_participant(checks: Sequence[VoiceCheck], judge: VoiceCheck | None = None) -> Participant:
@@ -134,7 +134,7 @@ async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
         return VoiceCheck(
             "ok", voice, "no key needed (not tested)" if endpoint.key == "none" else "key found (not tested)"
         )
-    if await detect_local_server_models(parts, endpoint) is None:
+    if await detect_machine_server_models(parts, endpoint) is None:
         return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Start the server.")
     return VoiceCheck("ok", voice, "the server answers (model not tested)")
 

@@ -56,7 +56,7 @@ SKILL_AGENTS = {
 """Each of these was seen to list an installed skill."""
 
 
-def render_skill_text() -> str:
+def build_agent_skill_text() -> str:
     """Return the installed text of the skill: its words and the digest mark."""
     words = (
         resources.files("roundtable.app.machine")
@@ -66,7 +66,7 @@ def render_skill_text() -> str:
     return words + _MARK_LINE.format(_compute_skill_digest(words))
 
 
-def find_installed_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
+def find_machine_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     """Return the named agents, or those found on this machine."""
     if unknown := [name for name in names if name not in SKILL_AGENTS]:
         raise NotFound(f"The agent {unknown[0]} has no known folder for skills.", f"Known: {', '.join(SKILL_AGENTS)}.")
@@ -80,7 +80,7 @@ def find_installed_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     return agents
 
 
-def install_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
+def install_agent_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path:
     """Write the skill atomically; a foreign or edited file is kept unless forced."""
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if os.path.lexists(path) and not force and not _is_own_skill_file(path):
@@ -90,7 +90,7 @@ def install_skill(reader: SkillAgent, project: Path | None = None, *, force: boo
     draft = path.with_name(f"{SKILL_FILE}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(render_skill_text(), encoding="utf-8")
+        draft.write_text(build_agent_skill_text(), encoding="utf-8")
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ def install_skill(reader: SkillAgent, project: Path | None = None, *, force: boo
     return path
 
 
-def remove_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path | None:
+def remove_agent_skill(reader: SkillAgent, project: Path | None = None, *, force: bool = False) -> Path | None:
     """Remove the skill if Roundtable wrote it; None if there is none."""
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if not os.path.lexists(path):
@@ -176,7 +176,7 @@ _ASKS_FOLLOW_UP = re.compile(
 )
 
 
-def route_skill_phrase(phrase: str) -> PhraseRoute:
+def route_agent_skill_phrase(phrase: str) -> PhraseRoute:
     """Return where a phrase belongs: the table, the table with a follow-up, one model, or none of them."""
     text = _replace_names_with_signs(" ".join(phrase.casefold().split()))
     if _ADDRESSES_ONE.search(text):

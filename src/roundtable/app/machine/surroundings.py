@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.machine.discovery import detect_local_server_models
-from roundtable.app.machine.isolation import Isolation, run_doctor_sandbox_check
+from roundtable.app.machine.discovery import detect_machine_server_models
+from roundtable.app.machine.isolation import Isolation, run_machine_sandbox_check
 from roundtable.app.parts import Parts
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.vault import Keychain, Vault
@@ -71,7 +71,7 @@ async def inspect_machine(places: Places, parts: Parts | None, *, deep: bool = F
         _inspect_sandboxes(),
         _inspect_services(parts),
         asyncio.to_thread(_inspect_key_storage, places),
-        run_doctor_sandbox_check(parts.settings.config.sandbox if parts else SandboxSettings(), deep=deep),
+        run_machine_sandbox_check(parts.settings.config.sandbox if parts else SandboxSettings(), deep=deep),
     )
     return MachineState(agents, sandboxes, services, keys, isolation)
 
@@ -91,7 +91,7 @@ async def _inspect_services(parts: Parts | None) -> dict[str, LocalService]:
     if parts is None:
         return {}
     local = [endpoint for endpoint in parts.endpoints.values() if endpoint.local]
-    listed = await asyncio.gather(*(detect_local_server_models(parts, endpoint) for endpoint in local))
+    listed = await asyncio.gather(*(detect_machine_server_models(parts, endpoint) for endpoint in local))
     return {
         endpoint.name: LocalService(endpoint.base_url, models is not None, tuple(models or ()))
         for endpoint, models in zip(local, listed, strict=True)

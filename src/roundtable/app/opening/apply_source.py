@@ -24,7 +24,7 @@ APPLY_MEETING = "apply"
 _PAGE = 50
 
 
-async def find_session_to_apply_by_address(parts: Parts, address: str) -> Session:
+async def find_opening_apply_source(parts: Parts, address: str) -> Session:
     """Return the session at this address, or the newest one here with a decision that nobody has applied or undone.
 
     A session whose change was undone or rejected must be named.
@@ -74,7 +74,7 @@ async def _applied_changes_by_source(parts: Parts) -> dict[str, list[AppliedChan
     return by_source
 
 
-def build_apply_meeting_agenda(decided: Session, wanted: Agenda) -> Agenda:
+def build_opening_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     """Return the agenda for applying a decision; what the person leaves out comes from the session that decided.
 
     Only the seat that applies the decision is essential.
@@ -140,7 +140,7 @@ def _made_new_project(session: Session) -> bool:
 
 def _has_something_to_apply(session: Session) -> bool:
     try:
-        build_apply_meeting_agenda(session, Agenda(""))
+        build_opening_apply_agenda(session, Agenda(""))
     except UsageError:
         return False
     return True

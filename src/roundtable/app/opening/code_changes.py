@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.app.opening.context_files import ContextFileRefused, read_context_text
-from roundtable.app.opening.file_selection import build_context_ignore_filter
+from roundtable.app.opening.context_files import ContextFileRefused, read_context_file_range
+from roundtable.app.opening.file_selection import build_context_file_ignore_filter
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import NotFound, UsageError
@@ -44,7 +44,7 @@ class CodeChanges(NamedTuple):
             _require_repository(git, workspace)
             untracked, history = pool.submit(git.untracked_files), pool.submit(_describe_history, git)
             changes = git.diff_uncommitted()
-            is_ignored = build_context_ignore_filter(ignore)
+            is_ignored = build_context_file_ignore_filter(ignore)
             new = [name for name in untracked.result() if not is_ignored(name)]
             sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
             room = GIT_OUTPUT_LIMIT - len(changes.diff) if changes.whole else 0
@@ -106,7 +106,7 @@ def _diff_new_file(workspace: Path, name: str) -> str:
     if not name.isprintable() or (workspace / name).is_symlink():
         return ""
     try:
-        return render_added_file_diff(name, read_context_text(workspace, name))
+        return render_added_file_diff(name, read_context_file_range(workspace, name))
     except ContextFileRefused:
         return ""
 

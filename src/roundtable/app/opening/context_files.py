@@ -30,22 +30,24 @@ class ContextFileHoldsSecret(ContextFileRefused):
     """A file that may not be shown to seats because it contains a secret."""
 
 
-async def store_context_file(store: Store, redactor: Redactor, workspace: Path, name: str) -> ContextItem:
+async def add_opening_context_file(store: Store, redactor: Redactor, workspace: Path, name: str) -> ContextItem:
     """Store the current content of a file, given as `path` or `path:10-50`."""
-    return await store_context_data(store, name, await asyncio.to_thread(read_context_file, redactor, workspace, name))
+    return await add_opening_context_data(
+        store, name, await asyncio.to_thread(read_context_file, redactor, workspace, name)
+    )
 
 
-async def store_context_data(store: Store, name: str, data: bytes) -> ContextItem:
+async def add_opening_context_data(store: Store, name: str, data: bytes) -> ContextItem:
     """Store data under a name, as context of a meeting."""
     return ContextItem(name, await store.keep(data), len(data))
 
 
 def read_context_file(redactor: Redactor, workspace: Path, name: str) -> bytes:
     """Read a file of the workspace; raise ContextFileHoldsSecret if it contains a secret."""
-    return check_context_text(redactor, name, read_context_text(workspace, name)).encode()
+    return reject_secrets_in_context_file(redactor, name, read_context_file_range(workspace, name)).encode()
 
 
-def check_context_text(redactor: Redactor, name: str, text: str) -> str:
+def reject_secrets_in_context_file(redactor: Redactor, name: str, text: str) -> str:
     """Return the text; raise ContextFileHoldsSecret if it contains a secret."""
     if kinds := redactor.finds(text):
         raise ContextFileHoldsSecret(
@@ -55,18 +57,18 @@ def check_context_text(redactor: Redactor, name: str, text: str) -> str:
     return text
 
 
-def read_context_text(workspace: Path, name: str) -> str:
+def read_context_file_range(workspace: Path, name: str) -> str:
     """Read a text file, or a range of its lines; refuse sensitive files and files outside the workspace."""
-    path, lines = split_context_line_range(name)
+    path, lines = split_context_file_range(name)
     root = workspace.resolve()
     data = _read_bytes(root, path, name, lines)
     if lines is not None:
         first, last = lines
         data = b"\n".join(data.splitlines()[max(0, first - 1) : last])
-    return decode_context_text(name, path, data)
+    return decode_context_file_text(name, path, data)
 
 
-def decode_context_text(name: str, path: str, data: bytes) -> str:
+def decode_context_file_text(name: str, path: str, data: bytes) -> str:
     """Return the text in the bytes of a file; refuse binary, empty and too large files."""
     if len(data) > MAX_CONTEXT_FILE_BYTES:
         raise ContextFileRefused(
@@ -83,13 +85,13 @@ def decode_context_text(name: str, path: str, data: bytes) -> str:
     return text
 
 
-def split_context_line_range(name: str) -> tuple[str, tuple[int, int] | None]:
+def split_context_file_range(name: str) -> tuple[str, tuple[int, int] | None]:
     """Return a name such as `path:10-50` as the path and the range of lines."""
     match = _RANGE.match(name)
     return (match["path"], (int(match["first"]), int(match["last"]))) if match else (name, None)
 
 
-def resolve_context_path(root: Path, path: str, name: str) -> Path:
+def resolve_context_file_path(root: Path, path: str, name: str) -> Path:
     """Return a path relative to the workspace with all links resolved; refuse a path that leads outside."""
     try:
         real = (root / path).resolve()
@@ -103,7 +105,7 @@ def resolve_context_path(root: Path, path: str, name: str) -> Path:
 
 
 def _read_bytes(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> bytes:
-    within = resolve_context_path(root, path, name)
+    within = resolve_context_file_path(root, path, name)
     if is_sensitive_path(within.as_posix()) or is_sensitive_path(path):
         raise ContextFileRefused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
     try:

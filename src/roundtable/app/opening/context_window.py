@@ -113,15 +113,15 @@ def compute_context_file_tokens(session: Session, named: int) -> int:
         *(entry.text + entry.why for entry in charter.recalled),
     )
     used = sum(len(text.encode()) for text in texts) + sum(item.size for item in charter.context)
-    return compute_context_tokens_left(named, used)
+    return compute_context_room_tokens_left(named, used)
 
 
-def compute_context_tokens_left(named: int, used: int) -> int:
+def compute_context_room_tokens_left(named: int, used: int) -> int:
     """Return the tokens left in a room of bytes of which some are used; code has a third more tokens than text."""
     return (named * 3 // 4 - used) // BYTES_PER_TOKEN - _PROMPT_TOKENS
 
 
-def split_context_between_map_and_files(
+def split_context_room_between_map_and_files(
     files: Sequence[SizedFile], room: int | None, max_tokens: int, *, at_once: bool
 ) -> tuple[int, int]:
     """Return the tokens for the map and those for the files of one part."""

@@ -36,7 +36,7 @@ class FileSelection(NamedTuple):
 def list_context_file_candidates(paths: Iterable[str], ignore: Sequence[str], folder: str = "") -> list[str]:
     """Return the paths in a folder that may be shown: not sensitive, ignored or binary, with a printable name."""
     inside = "" if folder in ("", ".") else f"{folder.rstrip('/')}/"
-    is_ignored = build_context_ignore_filter(ignore)
+    is_ignored = build_context_file_ignore_filter(ignore)
     return [
         path
         for path in paths
@@ -46,7 +46,7 @@ def list_context_file_candidates(paths: Iterable[str], ignore: Sequence[str], fo
     ]
 
 
-def build_context_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
+def build_context_file_ignore_filter(ignore: Sequence[str]) -> Callable[[str], bool]:
     """Return a filter for the paths and patterns of `[context] ignore`; `.roundtable` is always ignored."""
     names = {_OWN_FOLDER, *(name.rstrip("/") for name in ignore)}
     globs = [name for name in ignore if any(mark in name for mark in "*?[/")]

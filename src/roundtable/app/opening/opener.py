@@ -14,8 +14,11 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom, compute_charter_answer_limit, compute_context_room
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, MeetingCatalog
 from roundtable.app.opening.opening_context import ContextGatherer
-from roundtable.app.opening.preflight import check_writable_before_opening, describe_unwritable_files_before_opening
-from roundtable.app.opening.stage_lists import StageListCatalog, fill_charter_stage_settings, raise_charter_round_limit
+from roundtable.app.opening.preflight import (
+    check_change_writable_before_opening,
+    describe_unwritable_files_before_opening,
+)
+from roundtable.app.opening.stage_lists import StageListCatalog, fill_opening_stage_settings, raise_opening_round_limit
 from roundtable.app.parts import Parts
 from roundtable.app.settings import config as settings
 from roundtable.app.settings.configured_seats import list_configured_seats
@@ -79,7 +82,7 @@ class Opener:
         charter, texts = await self.draft_charter(agenda, by)
         self.check_quorum(agenda)
         writes = self.find_meeting(agenda.meeting).rules.writes_files
-        await check_writable_before_opening(
+        await check_change_writable_before_opening(
             self._parts.workspace, charter, self._parts.find_sandbox, writes_files=writes
         )
         session = generate_session_id()
@@ -102,8 +105,8 @@ class Opener:
         filled = agenda.settings
         if rules.name == SDLC_MEETING:
             longest = compute_charter_answer_limit(parts.tariffs, seats, limits)
-            filled = fill_charter_stage_settings(filled, seats, longest, agenda.answers)
-            limits = raise_charter_round_limit(limits, filled)
+            filled = fill_opening_stage_settings(filled, seats, longest, agenda.answers)
+            limits = raise_opening_round_limit(limits, filled)
         chosen = settings.resolve_configured_meeting_settings(
             rules, config.meetings.get(rules.name, {}) | meeting.settings, filled
         )

@@ -26,7 +26,7 @@ from roundtable.workshop.repo.git import GitUnavailable, open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 
-async def check_writable_before_opening(
+async def check_change_writable_before_opening(
     workspace: Path, charter: Charter, find_sandbox: FindSandbox, *, writes_files: bool
 ) -> None:
     """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""

@@ -175,7 +175,7 @@ def _check_stage_names(known: Sequence[str], names: Iterable[str]) -> None:
             raise UsageError(f"There is no stage {sanitize_line(name, 60)} in this meeting.", help)
 
 
-def fill_charter_stage_settings(
+def fill_opening_stage_settings(
     settings: dict[str, Any], seats: Sequence[Seat], max_answer_tokens: int, answers: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the settings of a meeting with its stages, by default those of the default list.
@@ -218,7 +218,7 @@ def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
         )
 
 
-def raise_charter_round_limit(limits: Limits, settings: dict[str, Any]) -> Limits:
+def raise_opening_round_limit(limits: Limits, settings: dict[str, Any]) -> Limits:
     """Return limits with enough rounds for all attempts at these stages; a limit that the person set is kept."""
     if limits.rounds != Limits().rounds:
         return limits

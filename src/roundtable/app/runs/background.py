@@ -29,7 +29,7 @@ GATE_WAIT_SECONDS = 600.0
 _MAX_FAILURE_LENGTH = 4000
 
 
-async def run_in_background(parts: Parts, session: str, gate_wait: float = GATE_WAIT_SECONDS) -> None:
+async def run_session_in_background(parts: Parts, session: str, gate_wait: float = GATE_WAIT_SECONDS) -> None:
     """Run a session in a new process, unless one runs it already; raise an error if the process fails to start."""
     state = await parts.read_session(session)
     if state.ended or await parts.leases.holder(session):

@@ -74,7 +74,7 @@ class LiveServer:
             writer.close()
 
 
-async def listen_to_live_session(path: Path) -> AsyncGenerator[Delta]:
+async def listen_to_running_session(path: Path) -> AsyncGenerator[Delta]:
     """Yield the text of a running session, beginning with a snapshot; end when its process ends."""
     try:
         reader, writer = await asyncio.open_unix_connection(str(path), limit=MAX_LINE_BYTES)

@@ -21,7 +21,9 @@ class OpenGate(msgspec.Struct, frozen=True):
     holder: str | None
 
 
-async def list_open_gates(parts: Parts, *, everywhere: bool = False, owner: str | None = None) -> list[OpenGate]:
+async def list_open_gates_of_runs(
+    parts: Parts, *, everywhere: bool = False, owner: str | None = None
+) -> list[OpenGate]:
     """Return the open gates of this workspace, or of all workspaces; the newest session first."""
     waiting = await parts.index.open_gates(None if everywhere else parts.recorded_workspace, owner)
     return [await _open_gate(parts, gate) for gate in waiting]

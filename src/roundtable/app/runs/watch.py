@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from roundtable.app.runs.live_socket import listen_to_live_session
+from roundtable.app.runs.live_socket import listen_to_running_session
 from roundtable.core.events import Delta, Recorded, SessionEnded
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Store
@@ -19,7 +19,7 @@ MAX_BACKLOG = 10_000
 News: TypeAlias = "asyncio.Queue[Recorded | Delta | RoundtableError]"
 
 
-async def watch_session(
+async def watch_running_session(
     store: Store, feed: Feed, socket: Path, session: str, after: int, here: bool = False
 ) -> AsyncGenerator[Recorded | Delta]:
     """Yield the facts after a sequence number and the live text, until the session ends or the reader stops."""
@@ -96,7 +96,7 @@ async def _read_facts(store: Store, session: str, after: int, news: News) -> Non
 async def _read_text(socket: Path, news: News) -> None:
     """Read live text while a process runs the session; a reader that is too slow misses text."""
     while True:
-        async for delta in listen_to_live_session(socket):
+        async for delta in listen_to_running_session(socket):
             if not news.full():
                 news.put_nowait(delta)
         await asyncio.sleep(POLL_SECONDS / 20)

@@ -28,7 +28,7 @@ from roundtable.app.settings.config import (
 from roundtable.core.decide import decrees
 from roundtable.core.events import EVENT_KINDS, PERSON_EVENTS, UnknownEvent, build_event_schemas
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.stages import encode_stages
+from roundtable.core.stages import encode_session_stages
 from roundtable.doors.cli.main import cli as command_line
 from roundtable.meetings import MEETINGS
 from roundtable.voices.agents.catalog import Agent, load_shipped_agents
@@ -161,7 +161,7 @@ def _fullest(meeting: str) -> dict[str, Any]:
     """The settings with which a meeting comes to most kinds of rounds."""
     if meeting == "second-opinion":
         return {"follow_up": True}
-    return {"stages": encode_stages(ShippedStages.load().stages)} if meeting == "sdlc" else {}
+    return {"stages": encode_session_stages(ShippedStages.load().stages)} if meeting == "sdlc" else {}
 
 
 def commands() -> str:

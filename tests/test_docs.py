@@ -13,7 +13,7 @@ import click
 import pytest
 
 from roundtable.core.changeset import RefusalKind, ReplaceFile
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.values import Outcome
 from roundtable.doors.cli.main import cli
 from tests.doors.command_line import Cli
@@ -64,11 +64,11 @@ def test_the_page_on_changes_lists_every_refusal_and_its_examples_can_be_read() 
     kinds = "".join(re.findall(r"^\| (`.*?) \|", text, re.M))
     assert sorted(re.findall(r"`(\w+)`", kinds)) == sorted(RefusalKind)
     example = "".join(re.findall(r"^ {4}(.*\n)", text, re.M))
-    (written,) = parse_file_changes(example).operations
+    (written,) = parse_reply_file_changes(example).operations
     assert written == ReplaceFile("src/greeting.py", 'def greet(name):\n    return f"Hello {name}"\n')
     for line in ("DELETE src/old.py", "RENAME src/a.py -> src/b.py"):
         assert f"`{line}`" in text
-        assert parse_file_changes(line).operations
+        assert parse_reply_file_changes(line).operations
 
 
 def test_the_library_example_in_the_readme_runs(tmp_path: Path) -> None:

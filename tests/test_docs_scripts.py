@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.decide import second_opinion
-from roundtable.core.replies import CODECS, read_reply
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies import CODECS, parse_seat_reply
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus
 from roundtable.meetings import MEETINGS
@@ -51,10 +51,10 @@ def test_the_example_of_every_reply_format_can_be_read(form: str) -> None:
     section = REFERENCE.partition(f"\n## {form}\n")[2].partition("\n## ")[0]
     reply = textwrap.dedent(section.partition("A reply:\n\n")[2])
     choices = () if form.startswith("changes") else ("A", "B", "C")
-    reading = read_reply(Expect(form, choices), reply, structured=False)
+    reading = parse_seat_reply(Expect(form, choices), reply, structured=False)
     assert reply
     assert reading.verdict.parse is ParseStatus.EXACT
-    assert not form.startswith("changes") or parse_file_changes(reply).operations
+    assert not form.startswith("changes") or parse_reply_file_changes(reply).operations
 
 
 def test_the_reference_says_how_the_rounds_of_every_meeting_are_answered() -> None:

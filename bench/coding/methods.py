@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from bench.coding.running import Costs, Sample, Seen
-from roundtable.core.decide.candidate_ranking import CandidateRun, rank_candidates
+from roundtable.core.decide.candidate_ranking import CandidateRun, decide_candidate_ranking
 
 Samples = Sequence[Sample]
 Method = Callable[[Samples, bool], Samples]
@@ -62,7 +62,7 @@ def executed_judgement(samples: Samples, examples: bool) -> Samples:
         )
         for number, sample in enumerate(samples)
     ]
-    return [samples[int(name)] for name in rank_candidates(verdicts).best]
+    return [samples[int(name)] for name in decide_candidate_ranking(verdicts).best]
 
 
 def executed_then_vote(samples: Samples, examples: bool) -> Samples:

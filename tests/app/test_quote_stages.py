@@ -18,7 +18,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.replies.file_changes import LONG_FILE_BYTES
 from roundtable.core.session import Session
-from roundtable.core.stages import Stage, encode_stages
+from roundtable.core.stages import Stage, encode_session_stages
 from roundtable.core.values import Limits, Seat
 from roundtable.live.event_lines import live_decision_lines
 from roundtable.report.costs import build_cost_report
@@ -76,7 +76,7 @@ async def held(desk: Roundtable, agenda: Agenda) -> tuple[MeetingQuote, Session]
 
 def agenda(stages: tuple[Stage, ...], table: tuple[Seat, ...], **settings: Any) -> Agenda:
     answers = {"stages": "continue", "rerun": "yes", "deliver": "later"}
-    told = {"stages": encode_stages(stages), **settings}
+    told = {"stages": encode_session_stages(stages), **settings}
     limits = Limits(retries=0)
     return Agenda("A to-do list.", table, meeting="sdlc", settings=told, limits=limits, answers=answers, headless=True)
 

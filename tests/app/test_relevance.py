@@ -12,8 +12,8 @@ from roundtable.app.opening.relevance import (
     fit_diff_into_context_room,
     rank_context_files,
 )
-from roundtable.core.text.diffs import split_diff_by_file
-from roundtable.core.text.file_names import is_generated_file_name, is_sensitive_path
+from roundtable.core.text.diffs import split_diff_text_by_file
+from roundtable.core.text.file_names import is_generated_file_name, is_sensitive_file_name
 
 
 def order(question: str, *candidates: RankedFile) -> list[str]:
@@ -68,7 +68,7 @@ def test_the_order_of_relevant_files_is_deterministic(question: str, files: list
     ],
 )  # fmt: skip
 def test_sensitive_files_are_recognized_by_their_names(path: str) -> None:
-    assert is_sensitive_path(path)
+    assert is_sensitive_file_name(path)
 
 
 @pytest.mark.parametrize(
@@ -79,26 +79,26 @@ def test_sensitive_files_are_recognized_by_their_names(path: str) -> None:
     ],
 )  # fmt: skip
 def test_file_names_that_only_sound_secret_are_not_sensitive(path: str) -> None:
-    assert not is_sensitive_path(path)
+    assert not is_sensitive_file_name(path)
 
 
 def test_a_diff_is_read_file_by_file() -> None:
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     quoted = 'diff --git "a/t\\303\\244/.env" "b/t\\303\\244/.env"\nnew file mode 100644\n'
-    found = split_diff_by_file(hunk("a.py") + renamed + quoted)
+    found = split_diff_text_by_file(hunk("a.py") + renamed + quoted)
     assert [file.path for file in found][:2] == ["a.py", "new.py"]
     assert found[1].paths == ("old.py", "new.py")
-    assert is_sensitive_path(found[2].path)
+    assert is_sensitive_file_name(found[2].path)
 
 
 def test_a_plain_patch_is_read_file_by_file_too() -> None:
     first = "--- a/x.c\t2026-01-01\n+++ b/x.c\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n"
     patch = first + "--- y.c\n+++ y.c\n@@ -1 +1 @@\n--- c\n+++ d\n"
-    assert [section.path for section in split_diff_by_file(patch)] == ["x.c", "y.c"]
+    assert [section.path for section in split_diff_text_by_file(patch)] == ["x.c", "y.c"]
 
 
 def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files() -> None:
-    found = split_diff_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
+    found = split_diff_text_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
     cut = fit_diff_into_context_room(
         extract_context_search_terms("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10
     )
@@ -107,7 +107,7 @@ def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files
 
 
 def test_a_partly_shown_file_says_how_much_is_missing() -> None:
-    cut = fit_diff_into_context_room((), split_diff_by_file(hunk("long.py", 200)), 1_000)
+    cut = fit_diff_into_context_room((), split_diff_text_by_file(hunk("long.py", 200)), 1_000)
     assert cut.parted == ("long.py",)
     assert "more lines of this file are left out because they do not fit]" in cut.text
 
@@ -117,15 +117,15 @@ def test_a_partly_shown_file_says_how_much_is_missing() -> None:
     st.integers(0, 4_000),
 )
 def test_a_shortened_diff_stays_within_its_limit(files: list[tuple[str, int]], room: int) -> None:
-    found = split_diff_by_file("".join(hunk(*fields) for fields in files))
+    found = split_diff_text_by_file("".join(hunk(*fields) for fields in files))
     cut = fit_diff_into_context_room((), found, room)
     assert len(cut.text.encode()) <= room
     assert {section.path for section in found} == {
         *cut.left_out,
-        *(section.path for section in split_diff_by_file(cut.text)),
+        *(section.path for section in split_diff_text_by_file(cut.text)),
     }
 
 
 @given(st.lists(st.sampled_from([hunk("a.py"), hunk("b.lock"), "prose\n"]) | st.text()).map("".join))
 def test_reading_any_text_as_a_diff_loses_nothing(text: str) -> None:
-    assert "".join(section.text for section in split_diff_by_file(text)).strip() == text.strip()
+    assert "".join(section.text for section in split_diff_text_by_file(text)).strip() == text.strip()

@@ -12,7 +12,7 @@ from roundtable.app.opening.stage_lists import ShippedStages, StageListCatalog, 
 from roundtable.app.settings.config import trust_workspace
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
-from roundtable.core.stages import Stage, encode_stages
+from roundtable.core.stages import Stage, encode_session_stages
 from roundtable.core.values import Charter, Limits, Seat
 
 SEATS = (Seat("ada", ("script:s.json",)), Seat("bob", ("script:s.json",)))
@@ -207,7 +207,7 @@ async def test_a_meeting_in_stages_without_a_list_has_all_seven(desk: Roundtable
 
 
 async def test_the_judge_of_a_stage_must_be_a_seat_of_the_meeting(desk: Roundtable) -> None:
-    stages = encode_stages(StageOptions(judge={"qa": "cora"}).apply_to(ShippedStages.load().stages))
+    stages = encode_session_stages(StageOptions(judge={"qa": "cora"}).apply_to(ShippedStages.load().stages))
     with pytest.raises(UsageError, match="Stage qa has the judge cora") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
@@ -216,14 +216,14 @@ async def test_the_judge_of_a_stage_must_be_a_seat_of_the_meeting(desk: Roundtab
 async def test_the_participants_of_a_stage_must_be_seats_of_the_meeting(desk: Roundtable) -> None:
     listed = StageListCatalog.parse('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
     with pytest.raises(UsageError, match="Stage qa has the participant cora, which is not a seat") as refused:
-        await opened(desk, seats=SEATS, settings={"stages": encode_stages(listed)})
+        await opened(desk, seats=SEATS, settings={"stages": encode_session_stages(listed)})
     assert refused.value.help == "Name one of: ada, bob."
 
 
 async def test_the_round_limit_allows_every_round_of_every_stage_unless_a_person_set_it(
     desk: Roundtable,
 ) -> None:
-    spec = encode_stages(StageOptions().apply_to(desk.meetings.find_stages("spec")))
+    spec = encode_session_stages(StageOptions().apply_to(desk.meetings.find_stages("spec")))
     few = await opened(desk, seats=SEATS, settings={"stages": spec})
     assert few.limits.rounds >= 5 * (3 + 3), "two discussions of three rounds, each sent back four times"
     assert (await opened(desk, seats=SEATS)).limits.rounds > few.limits.rounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.replies import ReadReply, read_reply
+from roundtable.core.replies import ReadReply, parse_seat_reply
 from roundtable.core.values import Expect, Move, MoveStatus
 from roundtable.core.verdict import Stance, Verdict
 
@@ -13,7 +13,7 @@ ROUND = "test/1"
 
 def heard(codec: str, reply: str, choices: Sequence[str] = (), *, structured: bool = False) -> ReadReply:
     """Read a reply in a codec by name."""
-    return read_reply(Expect(codec, tuple(choices)), reply, structured)
+    return parse_seat_reply(Expect(codec, tuple(choices)), reply, structured)
 
 
 def verdict(codec: str, reply: str, choices: Sequence[str] = ()) -> Verdict:

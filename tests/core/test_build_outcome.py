@@ -21,7 +21,7 @@ from roundtable.core.effects import (
     RemovedSymbol,
 )
 from roundtable.core.reasons import ChecksBroken, FailedCheck, LeadReason, Said
-from roundtable.core.replies.judge import replace_labels_in_judge_directive
+from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.meetings.write_change import render_prompt_hunks
@@ -80,7 +80,7 @@ def test_only_a_seat_with_the_right_to_execute_becomes_the_executor() -> None:
     ],
 )
 def test_candidate_labels_in_a_merge_directive_are_replaced_by_seat_names(directive: str, meant: str) -> None:
-    assert replace_labels_in_judge_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
+    assert unblind_judge_reply_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
 def test_candidates_with_identical_drafts_count_once() -> None:
@@ -88,7 +88,7 @@ def test_candidates_with_identical_drafts_count_once() -> None:
         (Candidate("gpt", "sha256:1"), Candidate("claude", "sha256:1"), Candidate("gemini", "sha256:2")),
         best=("gpt", "claude", "gemini"),
     )
-    assert [candidate.seat for candidate in trial_outcome.equally_good_candidates(tried)] == ["gpt", "gemini"]
+    assert [candidate.seat for candidate in trial_outcome.decide_best_candidates(tried)] == ["gpt", "gemini"]
 
 
 def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> None:
@@ -167,7 +167,7 @@ def test_a_persons_check_named_evidence_is_an_ordinary_check() -> None:
     ours = CheckOutcome.built_in(CheckKind.EVIDENCE, NoEvidence())
     theirs = CheckOutcome("evidence", ("make", "evidence"), 1)
     candidates = (Candidate("claude", "sha256:1", checks=(ours,)), Candidate("gpt", "sha256:2", checks=(theirs,)))
-    assert trial_outcome.seats_lacking_only_evidence(CandidatesTried(candidates)) == ("claude",)
+    assert trial_outcome.decide_seats_lacking_only_evidence(CandidatesTried(candidates)) == ("claude",)
 
 
 def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hunks() -> None:
@@ -180,8 +180,8 @@ def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hu
 
 def test_only_checks_that_passed_before_can_regress() -> None:
     failed, passed = CheckOutcome("tests", (), 1), CheckOutcome("tests", (), 0)
-    assert not change_outcome.find_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,)))
-    problems = change_outcome.find_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,)))
+    assert not change_outcome.decide_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(failed,)))
+    problems = change_outcome.decide_rehearsal_problems(ChangeRehearsed("sha256:1", checks=(failed,), before=(passed,)))
     assert problems == (ChecksBroken((FailedCheck("tests", 1),)),)
     said = "The change breaks a check that passed before. The check tests failed with exit code 1."
     assert describe_reasons(problems) == said
@@ -212,7 +212,7 @@ def test_only_checks_that_passed_before_can_regress() -> None:
 def test_a_synthesis_names_the_seat_behind_each_part_and_the_removed_symbols(
     made: DraftsSynthesised, said: str
 ) -> None:
-    assert reason_sentence(merge_ruling.merged_parts_reason(made, "claude")) == said
+    assert reason_sentence(merge_ruling.decision_reason_for_merged_parts(made, "claude")) == said
     assert all(f"{removed.symbol} was removed from a.py." in describe_step_result(made) for removed in made.removed)
 
 

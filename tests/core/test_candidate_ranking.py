@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.core.candidate_reasons import CallOutcome, NoCandidateRun
-from roundtable.core.decide.candidate_ranking import CandidateRanking, CandidateRun, rank_candidates
+from roundtable.core.decide.candidate_ranking import CandidateRanking, CandidateRun, decide_candidate_ranking
 from roundtable.report.reasons import describe_reasons
 
 
@@ -47,7 +47,7 @@ authors = st.dictionaries(st.sampled_from(["t1", "t2", "t3", "t4"]), st.sampled_
 
 
 def test_a_regression_weighs_more_than_any_passed_tests() -> None:
-    judged = rank_candidates(
+    judged = decide_candidate_ranking(
         [
             CandidateRun("ada", {"unit": False}, {"t1": True, "t2": True, "t3": True}),
             CandidateRun("bob", {"unit": True}, {"t1": False, "t2": False, "t3": False}),
@@ -62,28 +62,30 @@ def test_a_regression_weighs_more_than_any_passed_tests() -> None:
 
 def test_a_check_that_failed_before_is_no_regression_but_fixing_it_ranks_higher() -> None:
     ran = [CandidateRun("ada", {"unit": True, "style": False}), CandidateRun("bob", {"unit": True, "style": True})]
-    assert rank_candidates(ran, {"unit": True, "style": False}).order == ("bob", "ada")
+    assert decide_candidate_ranking(ran, {"unit": True, "style": False}).order == ("bob", "ada")
     ran = [CandidateRun("ada", {"unit": True, "style": False}), CandidateRun("bob", {"unit": False, "style": True})]
-    assert rank_candidates(ran, {"unit": True, "style": False}).order == ("ada", "bob")
+    assert decide_candidate_ranking(ran, {"unit": True, "style": False}).order == ("ada", "bob")
 
 
 def test_a_test_that_only_its_authors_candidate_passes_is_not_counted() -> None:
     tests = {f"mine{number}": True for number in range(20)}
     ran = [CandidateRun("ada", tests=tests), CandidateRun("bob", tests=dict.fromkeys(tests, False))]
-    judged = rank_candidates(ran, authors=dict.fromkeys(tests, "ada"))
+    judged = decide_candidate_ranking(ran, authors=dict.fromkeys(tests, "ada"))
     assert judged.clusters == (("ada", "bob"),)
     assert judged.best == ("ada", "bob")
 
 
 def test_two_candidates_that_only_an_authors_own_test_distinguishes_behave_differently() -> None:
     ran = [CandidateRun("ada", {"unit": True}, {"t": True}), CandidateRun("bob", {"unit": True}, {"t": False})]
-    judged = rank_candidates(ran, authors={"t": "ada"})
+    judged = decide_candidate_ranking(ran, authors={"t": "ada"})
     assert (judged.best, judged.ways, judged.telling) == (("ada", "bob"), (("ada",), ("bob",)), ("t",))
     assert how(judged) == (
         "By the checks and tests, the 2 candidates behave in 2 ways. "
         "Nothing that was run shows which of ada and bob is right."
     )
-    assert rank_candidates([CandidateRun(run.candidate, tests=run.tests) for run in ran], authors={"t": "ada"}).compared
+    assert decide_candidate_ranking(
+        [CandidateRun(run.candidate, tests=run.tests) for run in ran], authors={"t": "ada"}
+    ).compared
 
 
 @pytest.mark.parametrize(
@@ -99,15 +101,15 @@ def test_authors_own_tests_distinguish_nobody_if_two_candidates_without_tests_ag
 ) -> None:
     own = {f"of {name}": name for name in alone.split()}
     ran = [CandidateRun(name, {"unit": True}, {test: author == name for test, author in own.items()}) for name in NAMES]
-    judged = rank_candidates(ran, authors=own)
+    judged = decide_candidate_ranking(ran, authors=own)
     assert list(map(set, judged.ways)) == ways
     assert judged.telling == (() if len(ways) == 1 else tuple(own))
 
 
 def test_a_candidate_that_cannot_be_chosen_supports_no_other() -> None:
     ran = [CandidateRun(name, {"unit": True}, {"t": name == "ada"}) for name in ("ada", "bob", "eve")]
-    assert rank_candidates(ran, {}, {"t": "ada"}, ["ada", "bob"]).ways == (("ada",), ("bob", "eve"))
-    assert rank_candidates(ran, {}, {"t": "ada"}).ways == (("ada", "bob", "eve"),)
+    assert decide_candidate_ranking(ran, {}, {"t": "ada"}, ["ada", "bob"]).ways == (("ada",), ("bob", "eve"))
+    assert decide_candidate_ranking(ran, {}, {"t": "ada"}).ways == (("ada", "bob", "eve"),)
 
 
 def test_the_author_of_all_tests_is_not_ranked_below_a_candidate_that_passes_no_more() -> None:
@@ -119,13 +121,13 @@ def test_the_author_of_all_tests_is_not_ranked_below_a_candidate_that_passes_no_
             "eve", tests={"t1": True, "t2": False}, outputs={"f(1)": error("ValueError"), "f(2)": error("ValueError")}
         ),
     ]
-    assert rank_candidates(ran, authors=dict.fromkeys(own, "ada")).order == ("ada", "bob", "eve")
+    assert decide_candidate_ranking(ran, authors=dict.fromkeys(own, "ada")).order == ("ada", "bob", "eve")
 
 
 def test_a_test_that_its_authors_candidate_fails_is_not_counted() -> None:
     ran = [CandidateRun(name, tests={"t": name in ("bob", "eve")}) for name in NAMES]
-    assert rank_candidates(ran, authors={"t": "ada"}).best == NAMES
-    assert rank_candidates(ran, authors={"t": "bob"}).best == ("bob", "eve")
+    assert decide_candidate_ranking(ran, authors={"t": "ada"}).best == NAMES
+    assert decide_candidate_ranking(ran, authors={"t": "bob"}).best == ("bob", "eve")
 
 
 def test_a_test_that_another_candidate_passes_counts_against_the_third() -> None:
@@ -134,7 +136,7 @@ def test_a_test_that_another_candidate_passes_counts_against_the_third() -> None
         CandidateRun("bob", tests={"t": True}),
         CandidateRun("eve", tests={"t": False}),
     ]
-    judged = rank_candidates(ran, authors={"t": "ada"})
+    judged = decide_candidate_ranking(ran, authors={"t": "ada"})
     assert judged.clusters == (("ada", "bob"), ("eve",))
 
 
@@ -145,7 +147,7 @@ def test_writing_many_easy_tests_does_not_help_their_author() -> None:
         CandidateRun("bob", tests={**easy, "b": True, "e": True}, outputs={"f(1)": value("1")}),
         CandidateRun("eve", tests={**easy, "b": True, "e": True}, outputs={"f(1)": value("2")}),
     ]
-    judged = rank_candidates(ran, authors={**dict.fromkeys(easy, "ada"), "b": "bob", "e": "eve"})
+    judged = decide_candidate_ranking(ran, authors={**dict.fromkeys(easy, "ada"), "b": "bob", "e": "eve"})
     assert judged.order[-1] == "ada"
     assert judged.best == ("bob", "eve")
 
@@ -156,7 +158,7 @@ def test_an_author_of_many_tests_weighs_no_more_than_an_author_of_one() -> None:
         CandidateRun("ada", tests={**dict.fromkeys(many, True), "few": False}),
         CandidateRun("bob", tests={**dict.fromkeys(many, False), "few": True}),
     ]
-    assert rank_candidates(ran, authors={**dict.fromkeys(many, "eve"), "few": "kim"}).best == ("ada", "bob")
+    assert decide_candidate_ranking(ran, authors={**dict.fromkeys(many, "eve"), "few": "kim"}).best == ("ada", "bob")
 
 
 def test_the_only_author_of_tests_gains_no_rank_from_them() -> None:
@@ -165,7 +167,7 @@ def test_the_only_author_of_tests_gains_no_rank_from_them() -> None:
         CandidateRun("bob", tests={"t1": True, "t2": False}),
         CandidateRun("eve", tests={"t1": False, "t2": True}),
     ]
-    assert rank_candidates(ran, authors={"t1": "ada", "t2": "ada"}).best == ("ada", "bob", "eve")
+    assert decide_candidate_ranking(ran, authors={"t1": "ada", "t2": "ada"}).best == ("ada", "bob", "eve")
 
 
 def test_independent_candidates_that_behave_alike_are_preferred() -> None:
@@ -174,7 +176,7 @@ def test_independent_candidates_that_behave_alike_are_preferred() -> None:
         CandidateRun("bob", outputs={"f(1)": value("2")}),
         CandidateRun("eve", outputs={"f(1)": value("2")}),
     ]
-    judged = rank_candidates(ran)
+    judged = decide_candidate_ranking(ran)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert how(judged) == (
         "Tried with 1 input, the 3 candidates behave in 2 ways. Running them does not distinguish bob and eve."
@@ -187,12 +189,12 @@ def test_the_candidate_that_shares_the_most_outputs_ranks_first_and_shared_error
         CandidateRun("bob", outputs={"f(1)": value("2"), "f(2)": value("0"), "f(3)": error("ValueError")}),
         CandidateRun("eve", outputs={"f(1)": value("2"), "f(2)": value("5"), "f(3)": value("7")}),
     ]
-    assert rank_candidates(ran).order == ("eve", "bob", "ada")
+    assert decide_candidate_ranking(ran).order == ("eve", "bob", "ada")
 
 
 def test_two_candidates_that_only_differ_are_tied() -> None:
     ran = [CandidateRun("ada", outputs={"f(1)": value("1")}), CandidateRun("bob", outputs={"f(1)": value("2")})]
-    judged = rank_candidates(ran)
+    judged = decide_candidate_ranking(ran)
     assert judged.best == ("ada", "bob")
     assert len(judged.clusters) == 2
     assert how(judged) == (
@@ -202,14 +204,14 @@ def test_two_candidates_that_only_differ_are_tied() -> None:
 
 
 def test_without_a_run_no_candidate_is_best() -> None:
-    assert rank_candidates([]) == CandidateRanking(how=(NoCandidateRun(),))
-    assert rank_candidates([CandidateRun("ada", {"unit": True})]).how == ()
+    assert decide_candidate_ranking([]) == CandidateRanking(how=(NoCandidateRun(),))
+    assert decide_candidate_ranking([CandidateRun("ada", {"unit": True})]).how == ()
 
 
 @pytest.mark.parametrize("outputs", [{}, {"m.Cart()": value("<m.Cart object>")}])
 def test_candidates_without_tried_inputs_are_not_described_as_behaving_alike(outputs: dict[str, CallOutcome]) -> None:
     ran = [CandidateRun(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
-    assert how(rank_candidates(ran)).startswith(
+    assert how(decide_candidate_ranking(ran)).startswith(
         "By the checks, the 2 candidates are equal, and no inputs could be tried. Running them does not distinguish"
     )
 
@@ -218,7 +220,7 @@ def test_candidates_without_tried_inputs_are_not_described_as_behaving_alike(out
 def test_every_candidate_is_ranked_once_and_equal_candidates_share_a_cluster(
     ran: list[CandidateRun], authors: dict[str, str]
 ) -> None:
-    judged = rank_candidates(ran, {"unit": True}, authors)
+    judged = decide_candidate_ranking(ran, {"unit": True}, authors)
     assert sorted(judged.order) == sorted(run.candidate for run in ran)
     assert judged.order[: len(judged.best)] == judged.best
     places = {name: place for place, cluster in enumerate(judged.clusters) for name in cluster}
@@ -234,7 +236,7 @@ def test_a_candidate_with_a_regression_never_ranks_above_one_without(
     ran: list[CandidateRun], authors: dict[str, str]
 ) -> None:
     broke = {run.candidate: not run.checks["unit"] for run in ran}
-    order = [broke[name] for name in rank_candidates(ran, {"unit": True, "style": False}, authors).order]
+    order = [broke[name] for name in decide_candidate_ranking(ran, {"unit": True, "style": False}, authors).order]
     assert order == sorted(order)
 
 
@@ -244,7 +246,7 @@ def test_the_order_of_the_seats_does_not_change_the_ranking(
 ) -> None:
     mixed = ran.copy()
     dice.shuffle(mixed)
-    one, other = rank_candidates(ran, {}, authors), rank_candidates(mixed, {}, authors)
+    one, other = decide_candidate_ranking(ran, {}, authors), decide_candidate_ranking(mixed, {}, authors)
     assert set(one.best) == set(other.best)
     assert {frozenset(cluster) for cluster in one.clusters} == {frozenset(cluster) for cluster in other.clusters}
 
@@ -258,4 +260,4 @@ def test_tests_that_only_their_author_passes_do_not_change_the_ranking(ran: list
         CandidateRun(run.candidate, run.checks, run.tests | dict.fromkeys(own, run is ran[0]), run.outputs)
         for run in ran
     ]
-    assert rank_candidates(more, authors=own).clusters == rank_candidates(ran).clusters
+    assert decide_candidate_ranking(more, authors=own).clusters == decide_candidate_ranking(ran).clusters

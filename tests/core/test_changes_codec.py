@@ -23,7 +23,7 @@ from roundtable.core.changeset import (
 )
 from roundtable.core.replies import find_reply_codec
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.values import Expect
 from roundtable.workshop.edit.path_rules import check_write_path
 from tests.core.cases import heard
@@ -35,13 +35,13 @@ FENCED = f"```python\n{CODE}```"
 
 def operations_of(text: str) -> tuple[Operation, ...]:
     """Return the operations of a reply."""
-    return parse_file_changes(text).operations
+    return parse_reply_file_changes(text).operations
 
 
 def rejection_reason(text: str) -> str:
     """Return the reason why a reply is rejected."""
     with pytest.raises(UnreadableReply) as caught:
-        parse_file_changes(text)
+        parse_reply_file_changes(text)
     return caught.value.message
 
 
@@ -264,7 +264,7 @@ def test_a_remark_about_removing_something_deletes_no_file(line: str) -> None:
 def test_every_operation_may_name_its_request() -> None:
     reply = f"### src/a.py for=C3\n{FENCED}\n```python src/b.py for=D-12\n{CODE}```"
     assert [operation.asked_by for operation in operations_of(reply)] == ["C3", "D-12"]
-    changes = parse_file_changes(reply, "claude", "D-1", ("src/*",))
+    changes = parse_reply_file_changes(reply, "claude", "D-1", ("src/*",))
     assert (changes.producer, changes.asked_by, changes.scope) == ("claude", "D-1", ("src/*",))
 
 
@@ -623,10 +623,10 @@ def test_any_reply_is_either_read_or_rejected(lines: list[str]) -> None:
 
 def test_reading_a_reply_takes_linear_time() -> None:
     program = (
-        "from roundtable.core.replies.file_changes import parse_file_changes\n"
+        "from roundtable.core.replies.file_changes import parse_reply_file_changes\n"
         "for text in (' ' * 200000, '`' * 200000, '### a.py\\n' + '# ' * 100000, '<<<<<<< SEARCH\\n' * 20000,\n"
         "             '```a.py\\n' + '<<<<<<< SEARCH\\n' * 20000 + '```', '- ' * 100000, '**' * 100000):\n"
-        "    try: parse_file_changes(text)\n"
+        "    try: parse_reply_file_changes(text)\n"
         "    except Exception as error: assert type(error).__name__ == 'UnreadableReply', error\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.replies.fields import read_tenths_field
+from roundtable.core.replies.fields import read_reply_tenths_field
 from roundtable.core.verdict import Evidence, ParseStatus, Stance
 from tests.core.cases import heard, verdict
 
@@ -85,7 +85,7 @@ def test_a_confidence_that_is_not_a_number_is_ignored(number: str) -> None:
 
 @given(st.floats() | st.integers() | st.text(max_size=8) | st.booleans())
 def test_a_confidence_outside_the_scale_is_clamped(value: float | str | bool) -> None:
-    share = read_tenths_field(value)
+    share = read_reply_tenths_field(value)
     assert share is None or 0 <= share <= 1
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         assert share is None

@@ -14,15 +14,15 @@ from roundtable.core.decide.findings import (
     CodePlace,
     FindingStatus,
     WeighedFinding,
-    finding_as_proven,
-    pool_findings,
-    unproven_findings,
+    decide_pooled_findings,
+    decide_unproven_findings,
+    keep_deciding_proofs_of_finding,
     weigh_findings_by_proof,
 )
 from roundtable.core.decide.review import decide_review
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.replies import read_reply
+from roundtable.core.replies import parse_seat_reply
 from roundtable.core.values import Absence, Decision, Expect, Move, Outcome, Round
 from roundtable.core.verdict import SEVERITIES, Claim, Issue, ParseStatus, Verdict
 from roundtable.report.finding_words import render_review_decision_text
@@ -41,7 +41,7 @@ def found(**seats: Sequence[Issue]) -> Round:
 
 
 def weigh(round: Round, *proofs: Proof, **nowhere: str) -> tuple[WeighedFinding, ...]:
-    return weigh_findings_by_proof(pool_findings(round), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
+    return weigh_findings_by_proof(decide_pooled_findings(round), (ClaimsProven(proofs, nowhere, "bubblewrap"),))
 
 
 def reviewed(findings: Sequence[WeighedFinding], rounds: Sequence[Round], place: str) -> Decision:
@@ -104,7 +104,7 @@ def test_a_plain_string_in_the_list_is_a_finding() -> None:
 def test_a_list_with_an_unreadable_finding_is_malformed_with_the_reason(
     entries: list[object],
 ) -> None:
-    reading = read_reply(Expect("findings"), json.dumps({"findings": entries}), structured=False)
+    reading = parse_seat_reply(Expect("findings"), json.dumps({"findings": entries}), structured=False)
     assert reading.verdict.parse is ParseStatus.FAILED
     assert reading.why.startswith("A finding has no description.")
 
@@ -120,7 +120,7 @@ def test_a_truncated_finding_makes_the_reply_unreadable() -> None:
 
 def test_proofs_without_a_known_finding_are_malformed_with_the_reason() -> None:
     for entry in ({"finding": "Z9", "proof": "exit(0)"}, {"finding": "F1", "program": "exit(0)"}):
-        reading = read_reply(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
+        reading = parse_seat_reply(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
         assert reading.verdict.parse is ParseStatus.FAILED
         assert reading.why.endswith("The list: F1, F2.")
     for none in ([], "none", [{"finding": "F1", "proof": ""}], [{"finding": "F1", "proof": None}]):
@@ -163,7 +163,7 @@ def test_a_code_place_is_read_in_every_common_notation(location: str, place: Cod
 def test_findings_of_several_seats_are_merged_and_keep_the_words_of_each() -> None:
     one = issue("add() divides by zero for an empty cart", "src/cart.py:3-5", "medium")
     other = issue("An empty cart crashes with ZeroDivisionError", "src/cart.py:4", "critical")
-    (finding,) = pool_findings(found(claude=[one], gpt=[other]))
+    (finding,) = decide_pooled_findings(found(claude=[one], gpt=[other]))
     assert finding.seats == ("claude", "gpt")
     assert finding.severity == "critical"
     assert finding.line == "F1 [critical, src/cart.py:3-5] add() divides by zero for an empty cart"
@@ -173,9 +173,9 @@ def test_findings_of_several_seats_are_merged_and_keep_the_words_of_each() -> No
 
 def test_similar_words_about_one_file_are_one_finding_on_any_line() -> None:
     one, other = issue("The token is never checked", "auth.py:3"), issue("Tokens are never checked.", "auth.py:90")
-    assert len(pool_findings(found(claude=[one], gpt=[other]))) == 1
+    assert len(decide_pooled_findings(found(claude=[one], gpt=[other]))) == 1
     denied = issue("The token is checked", "auth.py:90")
-    assert len(pool_findings(found(claude=[one], gpt=[denied]))) == 2
+    assert len(decide_pooled_findings(found(claude=[one], gpt=[denied]))) == 2
 
 
 @pytest.mark.parametrize(
@@ -186,19 +186,19 @@ def test_similar_words_about_one_file_are_one_finding_on_any_line() -> None:
     ],
 )
 def test_line_numbers_in_the_words_do_not_separate_equal_findings(one: str, other: str) -> None:
-    assert len(pool_findings(found(claude=[issue(one, "a.py:12")], gpt=[issue(other, "a.py:13")]))) == 1
+    assert len(decide_pooled_findings(found(claude=[issue(one, "a.py:12")], gpt=[issue(other, "a.py:13")]))) == 1
 
 
 def test_different_faults_on_one_line_and_equal_faults_in_two_files_are_separate_findings() -> None:
     same_line = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("Off by one", "db.py:3")])
-    assert len(pool_findings(same_line)) == 2
+    assert len(decide_pooled_findings(same_line)) == 2
     crash, mean = "average() divides by zero for no prices", "average() returns a wrong mean"
     same_name = found(claude=[issue(crash, "shop.py:2")], gpt=[issue(mean, "shop.py:2")])
-    assert len(pool_findings(same_name)) == 2
+    assert len(decide_pooled_findings(same_name)) == 2
     two_files = found(claude=[issue("SQL injection", "db.py:3")], gpt=[issue("SQL injection", "log.py:3")])
-    assert len(pool_findings(two_files)) == 2
+    assert len(decide_pooled_findings(two_files)) == 2
     one_seat = found(claude=[issue("Cart loses items", "c.py:3"), issue("Cart counts items twice", "c.py:3")])
-    assert len(pool_findings(one_seat)) == 2
+    assert len(decide_pooled_findings(one_seat)) == 2
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_different_faults_on_one_line_and_equal_faults_in_two_files_are_separate
     ],
 )
 def test_similar_words_with_other_numbers_literals_or_names_are_two_findings(one: str, other: str) -> None:
-    assert len(pool_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(other, "a.py:2")]))) == 2
-    assert len(pool_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(one, "a.py:2")]))) == 1
+    assert len(decide_pooled_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(other, "a.py:2")]))) == 2
+    assert len(decide_pooled_findings(found(claude=[issue(one, "a.py:2")], gpt=[issue(one, "a.py:2")]))) == 1
 
 
 def test_findings_are_listed_by_severity_then_file_then_line() -> None:
@@ -225,12 +225,12 @@ def test_findings_are_listed_by_severity_then_file_then_line() -> None:
         issue("a", "a.py:9", "high"),
         issue("e", "z.py:1", "critical"),
     ]
-    assert [finding.text for finding in pool_findings(found(claude=listed))] == ["e", "a", "b", "c", "d"]
+    assert [finding.text for finding in decide_pooled_findings(found(claude=listed))] == ["e", "a", "b", "c", "d"]
 
 
 def test_an_unreadable_review_has_no_findings() -> None:
     move = Move("r", "claude", "", Verdict(issues=(issue("x"),), parse=ParseStatus.FAILED))
-    assert pool_findings(Round("r", ("claude",), (move,))) == ()
+    assert decide_pooled_findings(Round("r", ("claude",), (move,))) == ()
 
 
 ISSUES = st.lists(
@@ -246,7 +246,7 @@ ISSUES = st.lists(
 
 @given(ISSUES, ISSUES, ISSUES)
 def test_no_finding_is_lost_or_counted_twice(a: list[Issue], b: list[Issue], c: list[Issue]) -> None:
-    findings = pool_findings(found(claude=a, gpt=b, gemini=c))
+    findings = decide_pooled_findings(found(claude=a, gpt=b, gemini=c))
     told = Counter((said.seat, said.issue) for finding in findings for said in finding.said)
     assert told == Counter((seat, issue) for seat, all in (("claude", a), ("gpt", b), ("gemini", c)) for issue in all)
     assert [finding.id for finding in findings] == [f"F{number}" for number in range(1, len(findings) + 1)]
@@ -276,7 +276,7 @@ FAULT = found(claude=[issue("It crashes", "a.py:1")])
 def test_running_the_proofs_decides_the_status_of_a_finding(proofs: list[Proof], standing: FindingStatus) -> None:
     (weighed,) = weigh(FAULT, *proofs)
     assert weighed.standing is standing
-    assert (weighed.finding in unproven_findings((weighed,))) is (standing is FindingStatus.UNPROVEN)
+    assert (weighed.finding in decide_unproven_findings((weighed,))) is (standing is FindingStatus.UNPROVEN)
 
 
 CRASHES, ZERO = "average() crashes for no prices", "average() divides by zero for no prices"
@@ -308,7 +308,9 @@ def test_a_reproduced_finding_is_dropped_when_its_proof_no_longer_holds() -> Non
     assert weigh_findings_by_proof([before.finding], [after])[0].standing is FindingStatus.UNPROVEN, (
         "nobody ran anything for gpt's words"
     )
-    assert weigh_findings_by_proof([finding_as_proven(before)], [after])[0].standing is FindingStatus.REFUTED
+    assert (
+        weigh_findings_by_proof([keep_deciding_proofs_of_finding(before)], [after])[0].standing is FindingStatus.REFUTED
+    )
 
 
 def test_a_review_rejects_exactly_when_a_finding_was_reproduced() -> None:

@@ -15,7 +15,7 @@ from roundtable.core.decide.decrees import (
     decrees_against_decision,
     find_repeated_decrees,
     is_decree_answered,
-    is_same_proposal,
+    is_proposal_same_as_decree,
 )
 from roundtable.core.events import (
     DecisionMade,
@@ -31,7 +31,7 @@ from roundtable.core.events import (
 from roundtable.core.ledger import Entry, EntryKind, EntryState, PredictionRecord
 from roundtable.core.reasons import Said
 from roundtable.core.session import Session
-from roundtable.core.text.wording import content_words
+from roundtable.core.text.wording import content_words_of_text
 from roundtable.core.values import (
     Charter,
     Decision,
@@ -245,14 +245,14 @@ OTHERS = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_a_proposal_in_other_words_is_the_same_proposal(one: str, other: str) -> None:
-    assert is_same_proposal(one, other)
-    assert is_same_proposal(other, one)
+    assert is_proposal_same_as_decree(one, other)
+    assert is_proposal_same_as_decree(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
 def test_a_different_proposal_is_recognized_as_different(one: str, other: str) -> None:
-    assert not is_same_proposal(one, other)
-    assert not is_same_proposal(other, one)
+    assert not is_proposal_same_as_decree(one, other)
+    assert not is_proposal_same_as_decree(other, one)
 
 
 @pytest.mark.parametrize(
@@ -276,8 +276,8 @@ def test_a_different_proposal_is_recognized_as_different(one: str, other: str) -
     ],
 )
 def test_rewording_does_not_get_a_rejected_proposal_past_its_decree(proposal: str) -> None:
-    assert is_same_proposal(proposal, "Use GraphQL")
-    assert not is_same_proposal(proposal, "Use REST") or proposal == "Not only REST but GraphQL"
+    assert is_proposal_same_as_decree(proposal, "Use GraphQL")
+    assert not is_proposal_same_as_decree(proposal, "Use REST") or proposal == "Not only REST but GraphQL"
 
 
 @pytest.mark.parametrize(
@@ -296,21 +296,21 @@ def test_rewording_does_not_get_a_rejected_proposal_past_its_decree(proposal: st
     ],
 )
 def test_arguing_against_a_rejected_proposal_does_not_repeat_it(proposal: str) -> None:
-    assert not is_same_proposal(proposal, "Use GraphQL")
+    assert not is_proposal_same_as_decree(proposal, "Use GraphQL")
 
 
 def test_a_proposal_that_shares_one_word_with_a_long_decree_is_different() -> None:
-    assert not is_same_proposal("Use a cache", "Keep user sessions in a Redis cache across three regions")
+    assert not is_proposal_same_as_decree("Use a cache", "Keep user sessions in a Redis cache across three regions")
 
 
 @pytest.mark.parametrize("text", ["? no", "not to ", ".", "not a to ", " - ", "n't"])
 def test_odd_texts_can_be_compared(text: str) -> None:
-    assert is_same_proposal(text * 5000 + "GraphQL", text * 5000 + "GraphQL")
+    assert is_proposal_same_as_decree(text * 5000 + "GraphQL", text * 5000 + "GraphQL")
 
 
 @given(st.text(max_size=60))
 def test_every_text_with_words_is_the_same_proposal_as_itself(text: str) -> None:
-    assert is_same_proposal(text, text) == bool(content_words(text))
+    assert is_proposal_same_as_decree(text, text) == bool(content_words_of_text(text))
 
 
 def test_only_decrees_and_failures_bind_later_meetings() -> None:

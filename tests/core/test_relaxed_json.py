@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.replies.relaxed_json import FoundObject, TruncatedString, find_json_objects
+from roundtable.core.replies.relaxed_json import FoundObject, TruncatedString, find_reply_json_objects
 
 TEXTS = st.text(max_size=40) | st.text(alphabet="'\"“”‘’\\{}[],:/*`#\n ab", max_size=25)
 VALUES = st.recursive(
@@ -25,7 +25,7 @@ VALUES = st.recursive(
 
 
 def only(text: str) -> FoundObject:
-    matches = list(find_json_objects(text))
+    matches = list(find_reply_json_objects(text))
     assert len(matches) == 1, matches
     return matches[0]
 
@@ -65,7 +65,7 @@ def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, a
     ],
 )
 def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
-    matches = next(find_json_objects(bent))
+    matches = next(find_reply_json_objects(bent))
     assert (matches.value, matches.repaired) == (value, True)
 
 
@@ -76,7 +76,7 @@ def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
     "noise", ['{{"a": {0}, "b": [1,],}}', "{{a: {0}, b: True}}", "{{'a': {0} // note\n}}", '{{"a": {0}']
 )
 def test_repairing_json_does_not_change_its_strings(text: str, noise: str) -> None:
-    assert next(find_json_objects(noise.format(json.dumps(text)))).value["a"] == text
+    assert next(find_reply_json_objects(noise.format(json.dumps(text)))).value["a"] == text
 
 
 def test_a_truncated_string_is_marked() -> None:
@@ -112,14 +112,14 @@ GAPS = st.sampled_from(["", " ", "\n", " // it's, }\n", '/* "x": 1, */'])
 def test_every_string_survives_the_repair(strings: list[tuple[str, Any]], gap: str, comma: str, end: str) -> None:
     members = [f"k{index}{gap}:{gap}{quote(text)}" for index, (text, quote) in enumerate(strings)]
     bent = "{" + f"{gap},{gap}".join(members) + gap + comma + gap + end
-    assert next(find_json_objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
+    assert next(find_reply_json_objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
 
 
 @pytest.mark.parametrize(
     "text", ["", "no", "{", "}", "{{{{", '{"a" "b"}', "{1: 2}", "{a b}", '{"a": b}', '{"a": 9/10}', "{,}"]
 )
 def test_text_that_is_not_an_object_is_not_repaired(text: str) -> None:
-    assert all(matches.value == {} for matches in find_json_objects(text))
+    assert all(matches.value == {} for matches in find_reply_json_objects(text))
 
 
 def test_lone_surrogates_become_readable() -> None:
@@ -128,7 +128,7 @@ def test_lone_surrogates_become_readable() -> None:
 
 @given(st.text(alphabet="{}[]\"':,\\ua1/*“’`\n ", max_size=80))
 def test_random_text_never_raises_while_json_is_repaired(noise: str) -> None:
-    list(find_json_objects(noise))
+    list(find_reply_json_objects(noise))
 
 
 @pytest.mark.parametrize(
@@ -136,5 +136,5 @@ def test_random_text_never_raises_while_json_is_repaired(noise: str) -> None:
 )
 def test_hostile_replies_are_rejected_quickly(hostile: str) -> None:
     started = time.perf_counter()
-    list(find_json_objects(hostile))
+    list(find_reply_json_objects(hostile))
     assert time.perf_counter() - started < 5

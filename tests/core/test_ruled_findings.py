@@ -7,8 +7,8 @@ import pytest
 from roundtable.core.decide.findings import (
     FindingWeight,
     WeighedFinding,
-    find_unfixed_findings,
-    pool_findings,
+    decide_pooled_findings,
+    decide_unfixed_findings,
     rule_findings_by_judge,
     rule_findings_by_severity,
     weigh_findings_by_proof,
@@ -33,7 +33,7 @@ def said(seat: str, *issues: Issue, round: str = "review/1-chunk") -> Move:
 def found(*proofs: Proof) -> tuple[WeighedFinding, ...]:
     """Return three findings: F1 loses data, F2 is an open endpoint, F3 a slow request."""
     meeting = Round("review/1-chunk", ("claude", "gpt"), (said("claude", LOST, OPEN), said("gpt", SLOW, LOST)))
-    return weigh_findings_by_proof(pool_findings(meeting), (ClaimsProven(proofs),) if proofs else ())
+    return weigh_findings_by_proof(decide_pooled_findings(meeting), (ClaimsProven(proofs),) if proofs else ())
 
 
 def weights(ruling: Findings, *proofs: Proof) -> list[FindingWeight]:
@@ -72,13 +72,13 @@ def test_a_critical_finding_with_an_unknown_id_is_kept(said: str) -> None:
 @pytest.mark.parametrize("said", ["There are no critical findings.", "No critical issues found", "(nothing to report)"])
 def test_a_judge_that_reports_no_critical_findings_adds_none(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    assert find_unfixed_findings(ruled, found(), {}) is None
+    assert decide_unfixed_findings(ruled, found(), {}) is None
 
 
 @pytest.mark.parametrize("said", ["No input is checked.", "Nothing frees the lock", "None of the files are closed"])
 def test_a_fault_that_begins_with_no_still_counts(said: str) -> None:
     ruled = rule_findings_by_judge(found(), Findings((said,), ("F1, F2, F3",)))
-    unfixed = find_unfixed_findings(ruled, found(), {})
+    unfixed = decide_unfixed_findings(ruled, found(), {})
     assert unfixed == FindingsUnfixed(others=(said,))
     assert unfixed is not None
     assert reason_sentence(unfixed) == f"1 critical finding is not fixed: {said.rstrip('.')}."
@@ -120,4 +120,4 @@ def test_one_fault_found_in_two_chunks_is_one_finding_and_two_faults_stay_two() 
         Round(two, ("claude",), (said("claude", there, round=two),)),
         Round(three, ("claude",), (said("claude", other, round=three),)),
     ]
-    assert [len(finding.said) for finding in pool_findings(*rounds)] == [2, 1]
+    assert [len(finding.said) for finding in decide_pooled_findings(*rounds)] == [2, 1]

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtable.core.decide import Ruling, rule_by_judge, rule_key_convergence, rule_no_objection, rule_score_threshold
-from roundtable.core.text.wording import slug_similarity
+from roundtable.core.text.wording import text_slug_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
 from roundtable.report.reasons import describe_reasons
@@ -132,10 +132,10 @@ SLUGS = st.lists(st.text("abcno", min_size=1, max_size=4), min_size=1, max_size=
 @given(SLUGS, SLUGS)
 @example("abab", "babaab")
 def test_the_similarity_of_keys_is_symmetric_and_bounded(one: str, other: str) -> None:
-    assert slug_similarity(one, other) == slug_similarity(other, one)
-    assert 0 <= slug_similarity(one, other) <= 1
-    assert slug_similarity(one, one) == 1
-    assert slug_similarity(one, "") == 0
+    assert text_slug_similarity(one, other) == text_slug_similarity(other, one)
+    assert 0 <= text_slug_similarity(one, other) <= 1
+    assert text_slug_similarity(one, one) == 1
+    assert text_slug_similarity(one, "") == 0
 
 
 @pytest.mark.parametrize(

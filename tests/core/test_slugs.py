@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
-from roundtable.core.text.slugs import make_question_slug
+from roundtable.core.text.slugs import make_slug_from_text
 from roundtable.core.values import Charter
 from roundtable.report.workspace_folder import render_session_files
 
@@ -31,7 +31,7 @@ DAY = "2026-11-16"
     ],
 )
 def test_a_slug_keeps_the_words_of_the_question_in_any_script(question: str, slug: str) -> None:
-    assert make_question_slug(question, DAY) == f"{DAY}-{slug}"
+    assert make_slug_from_text(question, DAY) == f"{DAY}-{slug}"
 
 
 def folder_name(opened: SessionOpened) -> str:
@@ -44,7 +44,7 @@ def folder_name(opened: SessionOpened) -> str:
 @example("数据库" * 100)
 @example("a" * 66 + "é" + "数" * 9)
 def test_a_slug_is_short_and_valid_as_a_folder_name(question: str) -> None:
-    slug = make_question_slug(question, DAY)
+    slug = make_slug_from_text(question, DAY)
     assert len(slug.encode()) <= 80
     assert not slug.endswith("-")
     opened = SessionOpened(Charter(question, (), "council", 1, slug=slug))

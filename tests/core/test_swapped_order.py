@@ -5,29 +5,25 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.decide.merge_ruling import compare_swapped_order_verdicts
+from roundtable.core.decide.merge_ruling import decide_swapped_order_verdicts
 
 CANDIDATES = ("one", "two")
 
 
 def test_a_preference_that_survives_the_swap_counts() -> None:
-    read = compare_swapped_order_verdicts(
-        {"gemini": "one", "grok": "two"}, {"gemini": "one", "grok": "two"}, CANDIDATES
-    )
+    read = decide_swapped_order_verdicts({"gemini": "one", "grok": "two"}, {"gemini": "one", "grok": "two"}, CANDIDATES)
     assert read.preferred == {"gemini": "one", "grok": "two"}
     assert read.void == ()
 
 
 def test_a_verdict_that_flips_with_the_order_is_discarded() -> None:
-    read = compare_swapped_order_verdicts(
-        {"gemini": "one", "grok": "two"}, {"gemini": "two", "grok": "one"}, CANDIDATES
-    )
+    read = decide_swapped_order_verdicts({"gemini": "one", "grok": "two"}, {"gemini": "two", "grok": "one"}, CANDIDATES)
     assert read.preferred == {}
     assert read.void == ("gemini", "grok")
 
 
 def test_a_judge_heard_in_one_order_only_or_without_a_preference_is_discarded() -> None:
-    read = compare_swapped_order_verdicts(
+    read = decide_swapped_order_verdicts(
         {"gemini": "one", "grok": "three"}, {"grok": "three", "qwen": "two"}, CANDIDATES
     )
     assert read.void == ("gemini", "grok", "qwen")
@@ -35,7 +31,7 @@ def test_a_judge_heard_in_one_order_only_or_without_a_preference_is_discarded() 
 
 def test_the_most_preferred_comes_first_in_the_tally() -> None:
     both = {"a": "two", "b": "one", "c": "two"}
-    assert list(compare_swapped_order_verdicts(both, both, CANDIDATES).tally().items()) == [("two", 2), ("one", 1)]
+    assert list(decide_swapped_order_verdicts(both, both, CANDIDATES).tally().items()) == [("two", 2), ("one", 1)]
 
 
 CHOICES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(("one", "two", "three", "")))
@@ -46,8 +42,8 @@ def test_every_judge_is_counted_or_discarded_whichever_order_comes_first(
     ab: dict[str, str], ba: dict[str, str]
 ) -> None:
     read, swapped = (
-        compare_swapped_order_verdicts(ab, ba, CANDIDATES),
-        compare_swapped_order_verdicts(ba, ab, CANDIDATES),
+        decide_swapped_order_verdicts(ab, ba, CANDIDATES),
+        decide_swapped_order_verdicts(ba, ab, CANDIDATES),
     )
     assert set(read.preferred) | set(read.void) == set(ab) | set(ba)
     assert not set(read.preferred) & set(read.void)

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from roundtable.core.changeset import ReplaceFile
-from roundtable.core.replies.file_changes import parse_file_changes
-from roundtable.core.replies.prose import strip_thoughts
+from roundtable.core.replies.file_changes import parse_reply_file_changes
+from roundtable.core.replies.prose import strip_reply_thoughts
 from tests.core.cases import heard, verdict
 
 DRAFT = "```python path=calc.py\ndef double(x):\n    return 3 * x\n```"
@@ -33,7 +33,7 @@ FINAL = f"```python path=calc.py\n{CODE}```"
 def test_a_file_inside_a_models_thoughts_is_not_written(thoughts: str) -> None:
     reading = heard("changes", f"{thoughts}{FINAL}")
     assert reading.verdict.counts
-    assert parse_file_changes(reading.text).operations == (ReplaceFile("calc.py", CODE),)
+    assert parse_reply_file_changes(reading.text).operations == (ReplaceFile("calc.py", CODE),)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_only_the_answer_after_the_thoughts_is_read() -> None:
     ],
 )
 def test_thought_marks_quoted_in_a_file_or_sentence_are_kept(reply: str) -> None:
-    assert strip_thoughts(reply) == reply
+    assert strip_reply_thoughts(reply) == reply
 
 
 @pytest.mark.parametrize("part", ["<think>", "<think>\n</think>\n", "</think>\n", "<think>\n", "```\n</think>\n"])
 def test_hostile_thoughts_are_read_without_a_delay(part: str) -> None:
-    assert len(strip_thoughts(part * 20_000)) <= len(part) * 20_000
+    assert len(strip_reply_thoughts(part * 20_000)) <= len(part) * 20_000

@@ -13,7 +13,7 @@ import pytest
 from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ProjectRan
 from roundtable.core.events import Delta
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
 from tests.real.engine import docker_engine, shell_image
 from tests.repository import repository
@@ -64,7 +64,9 @@ async def hold_execution_stage(
     answers = {"stages": "continue", "rerun": "yes"}
     await meeting.hold("sdlc", "A clock.", settings=stage_settings(DEVELOPMENT, EXECUTION), answers=answers)
     state = await desk.sessions.get(meeting.session)
-    return [result for result in state.results.values() if isinstance(result, ProjectRan)], list_stage_ends(state)[-1]
+    return [result for result in state.results.values() if isinstance(result, ProjectRan)], session_stage_ends(state)[
+        -1
+    ]
 
 
 @pytest.mark.feature("S0.55", "S0.56", "S0.58", "S0.59")

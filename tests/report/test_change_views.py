@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from roundtable.core.candidate_reasons import BestCandidates
-from roundtable.core.change_history import newest_change
+from roundtable.core.change_history import newest_session_change
 from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
@@ -32,7 +32,7 @@ WRITTEN = fold_session(*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("ap
 
 
 def test_a_hunk_names_its_request_its_writers_and_its_approver() -> None:
-    change = newest_change(WRITTEN)
+    change = newest_session_change(WRITTEN)
     assert change is not None
     assert [describe_hunk_provenance(WRITTEN, hunk) for hunk in change.hunks] == [
         "requested by D-12, written by ada and bob, taken (anna)",
@@ -72,14 +72,14 @@ def test_a_long_reason_is_shown_in_full() -> None:
 
 
 def test_before_the_approval_hunks_have_no_outcome() -> None:
-    change = newest_change(fold_session(*EVENTS_UNTIL_PLAN))
+    change = newest_session_change(fold_session(*EVENTS_UNTIL_PLAN))
     assert change is not None
     assert {hunk.state for hunk in change.hunks} == {""}
     assert change.applied is None
 
 
 def test_a_no_rejects_every_hunk() -> None:
-    change = newest_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
+    change = newest_session_change(fold_session(*EVENTS_UNTIL_PLAN, GateAnswered("approve", "none", by="anna")))
     assert change is not None
     assert {hunk.state for hunk in change.hunks} == {"left out"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Places, Roundtable
-from roundtable.core.change_history import newest_change
+from roundtable.core.change_history import newest_session_change
 from roundtable.core.effects import ChangePlanned
 from roundtable.core.session import Session
 from roundtable.core.values import Outcome
@@ -101,7 +101,7 @@ async def test_a_rejected_rename_is_not_reported_as_written(bench: Roundtable, c
     meeting = DeskMeeting(bench, claude=[{"text": files_reply({"slug.py": SLUG}) + renamed}])
     decision = await hold_with_person(meeting, bench, approve=("some", json.dumps({"rejected": ["new.txt#rename"]})))
     assert (code / "old.txt").read_text() == "one\n2\nthree\n"
-    change = newest_change(await bench.sessions.get(meeting.session))
+    change = newest_session_change(await bench.sessions.get(meeting.session))
     assert change is not None
     assert list(render_diffstat(change.approved_hunks())) == ["old.txt: 1 hunk, +1 -1", "slug.py: 1 hunk, +1 -1"]
     assert decision.position == f"{TASK}: claude changes old.txt and slug.py"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Places, Roundtable
-from roundtable.core.decide.claims import apply_proofs_to_round
-from roundtable.core.decide.points import collect_debate_points
-from roundtable.core.decide.positions import has_named_reason
+from roundtable.core.decide.claims import decide_claims_of_round_by_proofs
+from roundtable.core.decide.points import decide_debate_points
+from roundtable.core.decide.positions import is_position_change_justified
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.values import Move, Outcome, Round
 from roundtable.core.verdict import Claim, Evidence, Issue, Stance, Verdict
@@ -250,23 +250,23 @@ def test_contradicting_proofs_leave_a_claim_open() -> None:
     objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
     round = said(objection, Move("knights/1", "gpt", ""))
     refuted, shown = Proof("it leaks.", "gpt", False), Proof("It leaks", "claude", True)
-    assert apply_proofs_to_round(round, (refuted,)).moves[0].verdict.issues == ()
-    assert apply_proofs_to_round(round, (refuted, shown)).moves[0].verdict.issues == objection.verdict.issues
+    assert decide_claims_of_round_by_proofs(round, (refuted,)).moves[0].verdict.issues == ()
+    assert decide_claims_of_round_by_proofs(round, (refuted, shown)).moves[0].verdict.issues == objection.verdict.issues
     assert (
-        apply_proofs_to_round(round, (Proof("It leaks", "gpt", None),)).moves[0].verdict.issues
+        decide_claims_of_round_by_proofs(round, (Proof("It leaks", "gpt", None),)).moves[0].verdict.issues
         == objection.verdict.issues
     )
 
 
 def test_the_proof_of_a_missing_seat_settles_nothing() -> None:
     objection = Move("knights/1", "claude", "", Verdict(issues=(Issue("It leaks", blocking=True),)))
-    assert apply_proofs_to_round(said(objection), (Proof("It leaks", "gpt", False),)) == said(objection)
+    assert decide_claims_of_round_by_proofs(said(objection), (Proof("It leaks", "gpt", False),)) == said(objection)
 
 
 def test_proofs_never_change_a_seats_score() -> None:
     move = Move("knights/1", "claude", "", Verdict(Stance.OPPOSE, score=0.4, issues=(Issue("It leaks"),)))
     rest = (
-        apply_proofs_to_round(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),))
+        decide_claims_of_round_by_proofs(said(move, Move("knights/1", "gpt", "")), (Proof("It leaks", "gpt", False),))
         .moves[0]
         .verdict
     )
@@ -278,9 +278,9 @@ def test_a_claim_settles_a_point_only_by_its_id_or_its_exact_text() -> None:
     for text, agreed in (("P2", ("P2: Rotate keys",)), ("keep jwt.", ("P1: Keep JWT",)), ("Else", ())):
         move = Move("knights/1", "claude", "", stated)
         proof = Move("knights/1", "gpt", "", Verdict(claims=(Claim(text, "exit(0)", held=True),)))
-        assert collect_debate_points([said(move, proof)]).settled() == agreed
+        assert decide_debate_points([said(move, proof)]).settled() == agreed
         denied = Move("knights/1", "gpt", "", Verdict(claims=(Claim(text, "exit(1)", held=False),)))
-        assert collect_debate_points([said(move, denied)]).settled() == ()
+        assert decide_debate_points([said(move, denied)]).settled() == ()
 
 
 def test_a_seat_cannot_declare_its_own_claim_confirmed() -> None:
@@ -291,5 +291,5 @@ def test_a_seat_cannot_declare_its_own_claim_confirmed() -> None:
 def test_an_unconfirmed_claim_is_no_valid_reason_to_switch() -> None:
     for meeting, reason in ((True, True), (False, False), (None, False)):
         flip = Move("c/2", "gpt", "", Verdict(claims=(Claim("It stores", "exit(0)", held=meeting),)))
-        assert has_named_reason(flip) is reason
-    assert has_named_reason(Move("c/2", "gpt", "", Verdict(evidence=(Evidence("It was measured"),))))
+        assert is_position_change_justified(flip) is reason
+    assert is_position_change_justified(Move("c/2", "gpt", "", Verdict(evidence=(Evidence("It was measured"),))))

@@ -14,7 +14,7 @@ from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.events import TurnAsked, TurnDelayed
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Stage
 from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.live.event_lines import EventNarrator
@@ -101,5 +101,5 @@ async def test_a_stage_continues_without_a_seat_whose_limit_is_too_small_for_the
     assert "narrow:gpt allows 4,000 a minute." in missed.fault.message
     assert "[endpoints.narrow.tokens_per_minute]" in missed.fault.help
     assert len(draft.turns["gpt"].asked) == 1, "nothing is tried again that can never fit"
-    assert (list_stage_ends(session)[0].how, list_stage_ends(session)[0].judge) == ("agreed", "gpt")
+    assert (session_stage_ends(session)[0].how, session_stage_ends(session)[0].judge) == ("agreed", "gpt")
     assert [request.model for request in server.seen].count("gpt") == 1, "as the judge, who is not shown the code"

@@ -7,7 +7,7 @@ import pytest
 from roundtable.core.changeset import ReplaceFile
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Said
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round
 from roundtable.core.verdict import ParseStatus
 from roundtable.engine.run import MeetingRules
@@ -37,7 +37,7 @@ async def test_a_file_with_omitted_lines_is_requested_again_with_the_reason() ->
     round, harness = await written_replies(first=LAZY, second=WHOLE)
     (move,) = round.moves
     assert move.verdict.parse is ParseStatus.REPAIRED
-    assert parse_file_changes(move.text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
+    assert parse_reply_file_changes(move.text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
     (first, again) = harness.voices.calls
     assert "Part of a.py is omitted" in again.messages[-1].text
     assert "as one fenced block" in first.messages[-1].text, "how files are written is told at once"
@@ -52,7 +52,7 @@ async def test_a_reply_that_is_unreadable_twice_is_recorded_and_not_counted() ->
 
 async def test_a_reply_that_only_names_a_file_is_requested_again_from_the_first_prompt() -> None:
     round, harness = await written_replies(first="```python\na.py\n```", second=WHOLE)
-    assert parse_file_changes(round.moves[0].text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
+    assert parse_reply_file_changes(round.moves[0].text).operations == (ReplaceFile("a.py", "x = 1\ny = 2\n"),)
     (first, again) = harness.voices.calls
     assert again.messages == first.messages
     assert again.seed != first.seed

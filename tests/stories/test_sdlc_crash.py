@@ -15,7 +15,7 @@ from roundtable.app.desk import Agenda, Places, Roundtable
 from roundtable.core.effects import RehearseChange, RunProject, TryCandidates, TryMerged
 from roundtable.core.events import EffectDone, EffectStarted, GateAnswered, MoveMade, Recorded, TurnAsked
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.values import Outcome
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from tests.app.test_background import pid_of
@@ -170,7 +170,7 @@ async def test_an_sdlc_session_killed_in_every_stage_repeats_nothing_and_yields_
                     pass
             finally:
                 await lives.end()
-            for end in list_stage_ends(Session.fold("", lives.records)):
+            for end in session_stage_ends(Session.fold("", lives.records)):
                 files = {
                     file.path: (file.after or b"").decode()
                     for file in await DraftStore(desk.parts.record).load_files(end.draft)

@@ -14,7 +14,7 @@ from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ChangePlanned, ProjectRan
 from roundtable.core.events import Delta
 from roundtable.core.faults import UsageError
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Outcome
 from roundtable.report.stage_words import stage_notice_sentences
@@ -53,7 +53,7 @@ async def opened(bench: Roundtable, *seats: Turns, answers: dict[str, str] = YES
 
 
 async def final_decision(bench: Roundtable, meeting: DeskMeeting) -> StageEnd:
-    ends = list_stage_ends(await bench.sessions.get(meeting.session))
+    ends = session_stage_ends(await bench.sessions.get(meeting.session))
     assert [end.stage for end in ends] == ["development", "execution"]
     return ends[-1]
 

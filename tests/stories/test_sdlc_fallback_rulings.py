@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.values import Limits, Outcome
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import stage_notice_sentences
@@ -115,12 +115,12 @@ async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
     session = await bench.sessions.get(meeting.session)
     asked = session.gates["development-dispute"].question
     assert "No judge was asked: the limits of the session were reached. Whose files do you choose?" in asked
-    (end,) = list_stage_ends(session)
+    (end,) = session_stage_ends(session)
     assert "No judge was asked: the limits of the session were reached." in stage_notice_sentences(end)
 
 
 async def test_a_single_seat_judges_only_its_own_answer(bench: Roundtable) -> None:
     meeting, decision = await discussed(bench, {"claude": stage_turns("claude", ("*-judge", AGREED))}, REQUIREMENTS)
-    (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
+    (end,) = session_stage_ends(await bench.sessions.get(meeting.session))
     assert stage_notice_sentences(end) == ("claude judged only its own answer, because no other seat can judge.",)
     assert "among the others'" not in decision_sentence(decision)

@@ -15,7 +15,7 @@ from roundtable.core.effects import (
     MergeTried,
 )
 from roundtable.core.reasons import JudgedOwnAnswer
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Contribution, Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.stage_words import stage_notice_sentences
@@ -64,7 +64,7 @@ async def hold_stages(
     meeting = DeskMeeting(bench, **seats)
     told = {**stage_settings(*stages), **more}
     decision = await meeting.hold("sdlc", question, settings=told, answers=answers, seed=7)
-    return meeting, decision, list_stage_ends(await bench.sessions.get(meeting.session))
+    return meeting, decision, session_stage_ends(await bench.sessions.get(meeting.session))
 
 
 async def files_after_stage(bench: Roundtable, end: StageEnd) -> dict[str, str | None]:
@@ -270,7 +270,7 @@ async def test_the_person_chooses_between_disputed_candidates_and_sees_their_tes
     await meeting.open("sdlc", IDEA, settings=stage_settings(stage), answers=YES, seed=7, headless=False)
     given = {"development-dispute": ("gemini", "It is the careful one."), "deliver": ("later", "")}
     await asyncio.gather(meeting.hold("sdlc"), answer_gates(bench, meeting, given))
-    (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
+    (end,) = session_stage_ends(await bench.sessions.get(meeting.session))
     assert end.text == "Files written: accounts.py.\nIt is the careful one."
     assert (end.how, end.base) == ("chosen", "gemini")
     assert await files_after_stage(bench, end) == {"accounts.py": ACCOUNTS["gemini"]}
@@ -462,7 +462,7 @@ async def test_a_files_stage_killed_after_any_fact_yields_equal_files_and_repeat
 
     decision = await kill_after_every_fact(life, seats=SEATS[:2], settings=stage_settings(DEVELOPMENT), answers=YES)
     assert decision.outcome is Outcome.REACHED
-    (end,) = list_stage_ends(await ended[-1].session())
+    (end,) = session_stage_ends(await ended[-1].session())
     assert [file.after for file in await DraftStore(ended[-1].store).load_files(end.draft)] == [whole.encode()]
 
 

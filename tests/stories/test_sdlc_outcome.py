@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.core.change_history import newest_change
+from roundtable.core.change_history import newest_session_change
 from roundtable.core.events import SessionAmended
 from roundtable.core.ledger import EntryKind
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.values import Limits, Outcome
 from roundtable.doors.cli.output import EXIT_DEGRADED, EXIT_OK, decision_exit_code
 from roundtable.live.event_lines import live_decision_lines, live_lines_as_text
@@ -44,7 +44,7 @@ async def test_a_budget_that_ends_between_stages_still_delivers_the_finished_fil
     await bench.sessions.amend(meeting.session, SessionAmended(limits=Limits(budget_tokens=1, rounds=50)))
     decision = await meeting.hold("sdlc")
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "delivered"), decision_sentence(decision)
-    ends = list_stage_ends(await bench.sessions.get(meeting.session))
+    ends = session_stage_ends(await bench.sessions.get(meeting.session))
     assert [end.how for end in ends] == ["alone", "failed", "failed"]
     assert "qa: No seat was asked: the limits of the session were reached." in notice_sentences(decision)
     assert "closing: No seat was asked: the limits of the session were reached." in notice_sentences(decision)
@@ -93,7 +93,7 @@ async def test_the_commit_of_an_extended_project_names_the_request_its_history_a
     assert "\n\nD1 R1 A user can log in. R2 What was done can be undone.\nrequirements was agreed on" in message
     assert "- accounts.py: login from gpt\n- accounts.py: rollback from gemini" in message
     assert [line for line in message.splitlines() if line.startswith("Produced-By: ")] == PRODUCED
-    change = newest_change(session)
+    change = newest_session_change(session)
     assert change is not None
     wrote_by = {hunk.hunk.path: hunk.wrote for hunk in change.hunks}
     assert wrote_by == {
@@ -140,7 +140,7 @@ async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the
     stray = {".env": "KEY=1\n", "/etc/motd": "hello\n", "../outside.py": "1\n", ".git/config": "[core]\n"}
     meeting = DeskMeeting(bench, claude=writer_turns({**main, **stray}))
     decision = await meeting.hold("sdlc", IDEA, settings=stage_settings(DEVELOPMENT), answers=YES)
-    (end,) = list_stage_ends(await bench.sessions.get(meeting.session))
+    (end,) = session_stage_ends(await bench.sessions.get(meeting.session))
     assert await files_after_stage(bench, end) == main
     assert len(meeting.voices.calls) == 1, "nobody has to write it again"
     (notice,) = stage_notice_sentences(end)

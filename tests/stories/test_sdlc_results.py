@@ -11,7 +11,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.text.quotation import quote_markdown
 from roundtable.core.values import Decision, Outcome
@@ -156,14 +156,14 @@ async def test_delivery_never_overwrites_existing_files_and_does_not_lose_the_pr
 async def test_only_an_approved_project_is_delivered_and_only_once(bench: Roundtable, tmp_path: Path) -> None:
     meeting, _ = await hold_stages(bench, tmp_path / "accounts", deliver="folder")
     session = await bench.sessions.get(meeting.session)
-    draft = StageEnd.latest_draft(list_stage_ends(session))
+    draft = StageEnd.latest_draft(session_stage_ends(session))
     given = DeliverProject(draft, "folder", str(tmp_path / "accounts"), "deliver")
     again = await bench.wiring.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert again == ProjectDelivered(str(tmp_path / "accounts"), ("accounts.py", "test_accounts.py"))
     (tmp_path / "accounts/accounts.py").write_text("somebody's own work")
     refused = await bench.wiring.performer.perform(f"{meeting.session}/deliver/hand-over", given)
     assert isinstance(refused, Fault)
-    earlier = list_stage_ends(session)[1].draft
+    earlier = session_stage_ends(session)[1].draft
     for change in (
         {"form": "git"},
         {"into": str(tmp_path / "elsewhere")},

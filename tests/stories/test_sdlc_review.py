@@ -15,7 +15,7 @@ from roundtable.app.desk import Places, Roundtable
 from roundtable.core.effects import ProjectSplit
 from roundtable.core.events import SessionAmended
 from roundtable.core.reasons import JudgedOwnAnswer
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Limits
@@ -127,7 +127,7 @@ def stage_settings(*stages: Stage, **more: Any) -> dict[str, Any]:
 async def hold_review(desk: Roundtable, **seats: Turns) -> tuple[DeskMeeting, StageEnd]:
     meeting = DeskMeeting(desk, **seats)
     await meeting.hold("sdlc", "Is the shop sound?", settings=stage_settings())
-    (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
+    (end,) = session_stage_ends(await desk.sessions.get(meeting.session))
     return meeting, end
 
 
@@ -246,7 +246,7 @@ async def test_the_person_decides_whether_open_findings_are_fixed(desk: Roundtab
     await meeting.open("sdlc", "Is the shop sound?", settings=stage_settings(), headless=False)
     given = {"code-review-dispute": answer, "after-code-review": "stop"}
     await asyncio.gather(meeting.hold("sdlc"), person(desk, meeting, given))
-    (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
+    (end,) = session_stage_ends(await desk.sessions.get(meeting.session))
     assert end.how == "chosen"
     assert sorted(await files_of(desk, end)) == (["shop/stock.py"] if answer == "mend" else [])
     assert f"[high, shop/stock.py:2] {BELOW}" in end.text
@@ -301,7 +301,7 @@ async def test_a_fix_that_could_not_be_run_is_kept_with_a_notice(desk: Roundtabl
 async def test_a_review_stage_without_files_has_nothing_to_review(desk: Roundtable) -> None:
     meeting = DeskMeeting(desk, claude=turns())
     await meeting.hold("sdlc", "A shop.", settings=stage_settings(existing=False))
-    (end,) = list_stage_ends(await desk.sessions.get(meeting.session))
+    (end,) = session_stage_ends(await desk.sessions.get(meeting.session))
     assert (end.how, stage_notice_sentences(end)) == ("failed", ("There is no code to review.",))
     assert meeting.voices.calls == []
 
@@ -312,7 +312,7 @@ async def test_a_review_names_the_parts_that_the_limits_leave_out(desk: Roundtab
     await desk.sessions.amend(meeting.session, SessionAmended(limits=Limits(rounds=1)))
     await meeting.hold("sdlc")
     session = await desk.sessions.get(meeting.session)
-    (end,) = list_stage_ends(session)
+    (end,) = session_stage_ends(session)
     assert list(session.rounds) == ["code-review/1-chunk"]
     assert stage_notice_sentences(end) == ("1 of 2 parts were not reviewed: the limits of the session were reached.",)
 
@@ -369,7 +369,7 @@ async def test_a_stopped_review_stage_resumes_and_asks_nothing_twice(desk: Round
     second.session = first.session
     await second.hold("sdlc")
     assert list(second.voices.turns()) == ["code-review/2-fix/claude"]
-    (end,) = list_stage_ends(await desk.sessions.get(first.session))
+    (end,) = session_stage_ends(await desk.sessions.get(first.session))
     assert sorted(await files_of(desk, end)) == ["shop/cart.py", "shop/stock.py"]
 
 
@@ -386,7 +386,7 @@ async def test_in_a_new_project_the_author_of_a_file_fixes_it(desk: Roundtable) 
     await meeting.open("sdlc", "A shop.", settings=stage_settings(develop, REVIEW, existing=False), headless=False)
     given = {"after-development": "continue", "after-code-review": "stop"}
     await asyncio.gather(meeting.hold("sdlc"), person(desk, meeting, given))
-    first, second = list_stage_ends(await desk.sessions.get(meeting.session))
+    first, second = session_stage_ends(await desk.sessions.get(meeting.session))
     assert {part.seat for part in first.took} == {"gpt"}
     assert [(part.path, part.seat) for part in second.took] == [("shop/cart.py", "gpt")]
     before, after = await files_of(desk, first), await files_of(desk, second)
@@ -411,7 +411,7 @@ async def test_each_of_200_files_is_reviewed_once_with_both_ends_of_cross_file_f
         session = await desk.sessions.get(meeting.session)
         (cut,) = (result for result in session.results.values() if isinstance(result, ProjectSplit))
         maps = [(await desk.sessions.read_blob(chunk.map.digest)).decode() for chunk in cut.chunks if chunk.map]
-        (end,) = list_stage_ends(session)
+        (end,) = session_stage_ends(session)
     assert (end.how, stage_notice_sentences(end)) == ("agreed", ())
     assert len(maps) == len(cut.chunks) == len(session.rounds) > 10
     assert sorted(file.name for chunk in cut.chunks for file in chunk.files) == sorted(made.files)

@@ -7,8 +7,8 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.core.effects import ProjectRan
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import encode_stages
+from roundtable.core.stage_history import session_stage_ends
+from roundtable.core.stages import encode_session_stages
 from roundtable.core.values import Outcome
 from tests.stories.account_candidates import ACCOUNTS, MERGED_ACCOUNTS
 from tests.stories.desk_meeting import DeskMeeting, Turns
@@ -28,7 +28,7 @@ PLANNED: Turns = [
 async def hold_stages(bench: Roundtable, way: str, table: dict[str, Turns]) -> tuple[DeskMeeting, Session]:
     """Run a list of stages with advance answers and return how the session ended."""
     meeting = DeskMeeting(bench, **table)
-    settings = {"stages": encode_stages(bench.meetings.find_stages(way))}
+    settings = {"stages": encode_session_stages(bench.meetings.find_stages(way))}
     decision = await meeting.hold("sdlc", IDEA, settings=settings, answers=YES, seed=7)
     assert decision.outcome is Outcome.REACHED
     return meeting, await bench.sessions.get(meeting.session)
@@ -50,7 +50,7 @@ async def test_the_stages_code_write_and_review_candidates_and_the_best_wins(ben
     assert list(session.rounds) == ["development/1-write", "development/1-judge", "code-review/1-chunk"]
     judged = next(call for call in meeting.voices.calls if "-judge" in call.call)
     assert "def add((" not in "".join(message.text for message in judged.messages), "what cannot run is not chosen from"
-    development, review = list_stage_ends(session)
+    development, review = session_stage_ends(session)
     assert (development.how, development.base) == ("agreed", "gemini")
     assert await files_after_stage(bench, review) == {"accounts.py": ACCOUNTS["gemini"]}
 
@@ -79,7 +79,7 @@ async def test_the_stages_no_docker_go_from_requirements_to_tests_without_runnin
     assert '<answer from="decisions: D2 architecture">\nOne file, accounts.py.\n</answer>' in section
     wrote = "Files written: accounts.py.\nThe judge chose one candidate as the base and also asked for:\n"
     assert f'<answer from="decisions: D3 development">\n{wrote}' in section
-    ends = list_stage_ends(session)
+    ends = session_stage_ends(session)
     assert [end.how for end in ends] == ["agreed"] * 5
     assert not any(isinstance(result, ProjectRan) for result in session.results.values())
     assert sorted(await files_after_stage(bench, ends[-1])) == ["accounts.py", "test_accounts.py"]

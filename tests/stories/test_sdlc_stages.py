@@ -10,7 +10,7 @@ import pytest
 
 from roundtable.app.desk import Roundtable
 from roundtable.core.events import SessionAmended
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
@@ -55,7 +55,7 @@ async def answer_gates(bench: Roundtable, meeting: DeskMeeting, answers: dict[st
 
 
 async def stage_ends(bench: Roundtable, meeting: DeskMeeting) -> tuple[StageEnd, ...]:
-    return list_stage_ends(await bench.sessions.get(meeting.session))
+    return session_stage_ends(await bench.sessions.get(meeting.session))
 
 
 @pytest.mark.feature("S0.12", "S0.13", "S0.16", "S0.17", "S0.149")
@@ -131,7 +131,7 @@ async def test_a_discussion_stage_holds_at_most_three_rounds_and_may_agree_in_th
         )
         session = await bench.sessions.get(meeting.session)
         assert list(session.rounds) == [f"requirements/{round}" for round in rounds]
-        assert [end.how for end in list_stage_ends(session)] == [how]
+        assert [end.how for end in session_stage_ends(session)] == [how]
         assert ("requirements-dispute" in session.gates) == (how == "failed"), "what stays open is the person's"
 
 
@@ -297,7 +297,7 @@ async def test_a_rejected_proposal_inside_a_longer_agreement_is_flagged(bench: R
     answers = {**YES, **({"decree": answer} if answer else {})}
     await meeting.hold("sdlc", IDEA, settings=stage_settings(REQUIREMENTS), answers=answers)
     session = await bench.sessions.get(meeting.session)
-    (end,) = list_stage_ends(session)
+    (end,) = session_stage_ends(session)
     assert "R2 It stores notes in SQLite." in session.gates["decree"].question
     assert end.how == ("agreed" if answer == "allow" else "failed")
     notice = describe_reasons(end.notices[-1:])
@@ -311,5 +311,5 @@ async def test_a_decree_that_an_agreement_answers_is_not_asked_about_again(bench
         bench, {name: stage_turns(name, ("*-judge", agreed)) for name in ("claude", "gpt")}, REQUIREMENTS
     )
     session = await bench.sessions.get(meeting.session)
-    assert [end.how for end in list_stage_ends(session)] == ["agreed"]
+    assert [end.how for end in session_stage_ends(session)] == ["agreed"]
     assert "decree" not in session.gates

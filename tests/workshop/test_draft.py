@@ -23,7 +23,7 @@ from roundtable.core.changeset import (
     RenameFile,
     ReplaceFile,
 )
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.draft import DraftResult, apply_changeset_in_memory
@@ -310,7 +310,7 @@ def test_a_diff_of_git_is_applied_byte_for_byte(before: str, becomes: str) -> No
         diff = diff.replace("a/a/f.txt", "a/f.txt").replace("b/b/f.txt", "b/f.txt")
         if not diff:
             return
-        drafted = apply_changeset_in_memory(parse_file_changes(diff), folder / "a", Redactor().finds)
+        drafted = apply_changeset_in_memory(parse_reply_file_changes(diff), folder / "a", Redactor().finds)
         assert drafted.refused == ()
         assert [file.after for file in drafted.files] == [becomes.encode()]
 

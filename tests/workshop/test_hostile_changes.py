@@ -22,7 +22,7 @@ from roundtable.core.changeset import (
 )
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.apply_draft import apply_draft_edits
@@ -255,7 +255,7 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(
     surroundings: Path, reply: str, kind: RefusalKind
 ) -> None:
     before = take_snapshot(surroundings)
-    drafted = apply_changeset_in_memory(parse_file_changes(reply), surroundings / "shop", Redactor().finds)
+    drafted = apply_changeset_in_memory(parse_reply_file_changes(reply), surroundings / "shop", Redactor().finds)
     assert (drafted.files, [refusal.kind for refusal in drafted.refused]) == ((), [kind])
     assert take_snapshot(surroundings) == before
 
@@ -270,7 +270,7 @@ def test_a_hostile_reply_changes_nothing_and_the_reason_is_given(
 )
 def test_a_diff_that_creates_a_link_or_a_submodule_is_rejected(reply: str) -> None:
     with pytest.raises(UnreadableReply) as refused:
-        parse_file_changes(reply)
+        parse_reply_file_changes(reply)
     assert (
         refused.value.message
         == "The diff turns it into a symbolic link or special file; only regular files are supported."

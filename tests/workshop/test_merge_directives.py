@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.decide.merge_ruling import JudgeDirectives, SwappedOrderVerdicts, rule_judge_directives
-from roundtable.core.replies import read_reply
-from roundtable.core.replies.judge import replace_labels_in_judge_directive
+from roundtable.core.replies import parse_seat_reply
+from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
 from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
@@ -40,11 +40,10 @@ RULINGS = (
 @pytest.mark.feature("S0.5", "S0.18", "S0.20")
 @pytest.mark.parametrize("ruling", RULINGS)
 def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
-    directives = read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
+    directives = parse_seat_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
     wanted = [
-        replace_labels_in_judge_directive(directive, NAMES)
-        for directive in (*directives.incorporate, *directives.must_fix)
+        unblind_judge_reply_directive(directive, NAMES) for directive in (*directives.incorporate, *directives.must_fix)
     ]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     result = merge_candidate_symbols(NAMES[directives.base], sources, wanted)
@@ -55,7 +54,7 @@ def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
 @pytest.mark.parametrize("base", ["A clear winner is hard to find", "candidate-D", "both", "Bob"])
 def test_a_ruling_with_an_unknown_base_is_invalid(base: str) -> None:
     ruling = f"CONSENSUS: BASE={base}. INCORPORATE: none MUST_FIX: none"
-    assert read_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
+    assert parse_seat_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives is None
 
 
 def combine_rulings(first: Directives, second: Directives) -> JudgeDirectives:

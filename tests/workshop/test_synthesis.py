@@ -7,7 +7,7 @@ import difflib
 import pytest
 
 from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
-from roundtable.core.replies import read_reply
+from roundtable.core.replies import parse_seat_reply
 from roundtable.core.values import Expect
 from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
@@ -115,7 +115,7 @@ def test_a_ruling_changes_exactly_the_functions_it_names() -> None:
         "Claude's structure carries the others.\n\n"
         "CONSENSUS: BASE=claude. INCORPORATE:\n- login from GPT\n- rollback from Gemini\nMUST_FIX: none"
     )
-    verdict = read_reply(Expect("judge-merge", choices=("claude", "gpt", "gemini")), reply, False).verdict
+    verdict = parse_seat_reply(Expect("judge-merge", choices=("claude", "gpt", "gemini")), reply, False).verdict
     assert verdict is not None
     assert verdict.directives is not None
     result = merge_candidate_symbols(verdict.directives.base, CANDIDATES, verdict.directives.incorporate)

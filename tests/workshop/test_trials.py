@@ -19,7 +19,7 @@ from roundtable.core.candidate_reasons import (
     FewerTestsRun,
     ProgramDied,
 )
-from roundtable.core.decide.candidate_ranking import rank_candidates
+from roundtable.core.decide.candidate_ranking import decide_candidate_ranking
 from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
@@ -105,7 +105,7 @@ async def test_tests_of_two_other_seats_reject_a_wrong_candidate(sandbox: Sandbo
     assert trials.baseline == {"sound": True}
     assert trials.tests["bob"]["bob: tests/test_bob.py::test__123"]
     assert not trials.tests["ada"]["bob: tests/test_bob.py::test__123"]
-    judged = rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors)
+    judged = decide_candidate_ranking(trials.ranking_inputs(), trials.baseline, trials.authors)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert judged.best == ("bob", "eve")
     assert "sound passed before" in lines
@@ -140,7 +140,10 @@ async def test_a_candidate_that_breaks_a_check_is_ranked_last(sandbox: Sandbox, 
     [outcome] = trials.checks["ada"]
     assert outcome.code == 1
     assert "ValueError" in outcome.output
-    assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("bob",), ("ada",))
+    assert decide_candidate_ranking(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (
+        ("bob",),
+        ("ada",),
+    )
 
 
 async def test_calls_in_tests_and_docstrings_distinguish_candidates(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -368,7 +371,10 @@ async def test_only_examples_that_failed_before_count_as_a_check(sandbox: Sandbo
     *_, bob = trials.checks["bob"]
     assert (ada.kind, ada.code, ada.finding) == (CheckKind.EXAMPLES, 0, ExamplesRun(2, 2))
     assert (bob.kind, bob.code) == (CheckKind.EXAMPLES, 1)
-    assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (("ada",), ("bob",))
+    assert decide_candidate_ranking(trials.ranking_inputs(), trials.baseline, trials.authors).clusters == (
+        ("ada",),
+        ("bob",),
+    )
     assert "the examples in the task: 3 of 3 passed with ada" in lines
 
 
@@ -528,7 +534,7 @@ async def test_commands_of_the_task_and_variations_distinguish_programs(sandbox:
     assert trials.outputs["bob"] == trials.outputs["eve"]
     assert trials.outputs["ada"]["python count.py 1"] == CallOutcome("value", "(1, '')")
     assert trials.outputs["bob"]["python count.py 1"] == CallOutcome("value", "(2, 'usage: count.py FIRST LAST\\n')")
-    assert rank_candidates(trials.ranking_inputs()).clusters[0] == ("bob", "eve")
+    assert decide_candidate_ranking(trials.ranking_inputs()).clusters[0] == ("bob", "eve")
 
 
 async def test_random_outputs_distinguish_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -639,7 +645,7 @@ async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandb
     assert not trials.checks["ada"][-1].passed
     assert trials.tests["ada"] == {"bob: test_bob.py::test__12": False}
     assert [line for line in lines if "ada" in line] == ["sound failed with ada"]
-    assert rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors).best == ("bob",)
+    assert decide_candidate_ranking(trials.ranking_inputs(), trials.baseline, trials.authors).best == ("bob",)
 
 
 async def test_a_candidate_that_crashes_other_seats_tests_fails(sandbox: Sandbox, tmp_path: Path) -> None:

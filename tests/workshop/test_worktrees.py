@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.text.redaction import Redactor
-from roundtable.core.text.wording import fence_code
+from roundtable.core.text.wording import fence_code_as_markdown
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.repo.commits import GitFailed
 from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS_PER_WORKTREE, Worktree, Worktrees, agent_branch_name
@@ -303,8 +303,8 @@ def test_the_edits_of_an_agent_are_read_from_its_worktree_byte_for_byte(tmp_path
     (tree / "a b/c.png").write_bytes(b"\0\2")
     edits = trees.edits("gpt")
     assert edits.no_text == ("a b/c.png", "latin.txt", "picture")
-    reply = f"> done\n\n{fence_code(edits.diff.removesuffix(chr(10)), 'diff')}"
-    done = apply_changeset_in_memory(parse_file_changes(reply), work, Redactor().finds)
+    reply = f"> done\n\n{fence_code_as_markdown(edits.diff.removesuffix(chr(10)), 'diff')}"
+    done = apply_changeset_in_memory(parse_reply_file_changes(reply), work, Redactor().finds)
     assert done.refused == ()
     assert {file.path: file.after for file in done.files} == {
         "keep.bat": b"a\nb\r\n",
@@ -328,7 +328,7 @@ def test_diff_settings_of_the_user_do_not_affect_the_edits_of_an_agent(
     tree = trees.open("t").path
     write(tree, {"long.txt": lines.replace("line 5\n", "line 5\nline 5½\n"), "alike.txt": f"{lines}more\n"})
     (tree / "old.txt").rename(tree / "new.txt")
-    done = apply_changeset_in_memory(parse_file_changes(trees.edits("t").diff), work, Redactor().finds)
+    done = apply_changeset_in_memory(parse_reply_file_changes(trees.edits("t").diff), work, Redactor().finds)
     assert done.refused == ()
     assert {file.path: (file.was, file.after) for file in done.files} == {
         "alike.txt": ("", (tree / "alike.txt").read_bytes()),
@@ -359,7 +359,7 @@ def test_links_are_left_out_of_an_agents_edits_and_named(tmp_path: Path) -> None
         *("b.py", "elsewhere", "gone", "gone/a.txt", "moved", "new", "once"),
         *("within", "within/b.py"),
     )
-    done = apply_changeset_in_memory(parse_file_changes(edits.diff), work, Redactor().finds)
+    done = apply_changeset_in_memory(parse_reply_file_changes(edits.diff), work, Redactor().finds)
     assert done.refused == ()
     assert [file.path for file in done.files] == ["a.py"]
     assert {*edits.links, "a.py"} <= {*trees.status(worktree).unmerged}, "none of it is lost unasked"

@@ -27,7 +27,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.core.values import Digest, Gate
 
@@ -94,17 +94,17 @@ class DraftAuthors(NamedTuple):
         return tuple(dict.fromkeys((*self.seats, *(part.seat for part in self.took if part.path == path))))
 
 
-def is_approval_gate(gate: Gate) -> bool:
+def is_session_approval_gate(gate: Gate) -> bool:
     """Whether a gate asks for approval of the hunks of a plan."""
     return gate.writes and "some" in gate.options
 
 
-def is_confirmation_gate(gate: Gate) -> bool:
+def is_session_confirmation_gate(gate: Gate) -> bool:
     """Whether a gate asks for a typed phrase because something would be lost permanently."""
     return gate.writes and "confirm" in gate.options
 
 
-def newest_change_plan(session: Session) -> tuple[Digest, ChangePlanned] | None:
+def newest_session_change_plan(session: Session) -> tuple[Digest, ChangePlanned] | None:
     """The newest plan and the digest of its draft."""
     for step, result in reversed(session.results.items()):
         effect = session.effects.get(step)
@@ -113,32 +113,32 @@ def newest_change_plan(session: Session) -> tuple[Digest, ChangePlanned] | None:
     return None
 
 
-def newest_change(session: Session) -> ChangeHistory | None:
+def newest_session_change(session: Session) -> ChangeHistory | None:
     """The history of the change that was planned last; None if the session planned nothing."""
-    newest = newest_change_plan(session)
+    newest = newest_session_change_plan(session)
     if newest is None:
         return None
     draft, plan = newest
     answer = _approval_answer(session)
-    authors = trace_draft_authors(session, draft)
+    authors = session_draft_authors(session, draft)
     hunks = tuple(_hunk_history(hunk, authors.of(hunk.path), answer) for hunk in plan.hunks)
     applied = _newest_result(session, ChangeApplied)
     undone = session.undone.get(applied.undo) if applied else None
     return ChangeHistory(plan, hunks, authors.took, _newest_result(session, ChangeRehearsed), applied, undone)
 
 
-def newest_tried_candidates(session: Session) -> CandidatesTried | None:
+def newest_session_candidates(session: Session) -> CandidatesTried | None:
     """The candidates with the results of their last run."""
     return _newest_result(session, CandidatesTried)
 
 
-def confirmation_phrase(session: Session) -> str:
+def session_confirmation_phrase(session: Session) -> str:
     """The phrase to type if the newest rehearsal would lose something permanently; otherwise empty."""
     rehearsed = _newest_result(session, ChangeRehearsed)
     return rehearsed.phrase if rehearsed else ""
 
 
-def decode_hunk_choice(answer: GateAnswered) -> HunkChoice:
+def decode_session_hunk_choice(answer: GateAnswered) -> HunkChoice:
     """The hunks that an answer rejects or rewrites; none if its text is not a choice."""
     try:
         return msgspec.json.decode(answer.text, type=HunkChoice) if answer.option == "some" else HunkChoice()
@@ -146,23 +146,25 @@ def decode_hunk_choice(answer: GateAnswered) -> HunkChoice:
         return HunkChoice()
 
 
-def trace_draft_authors(session: Session, draft: Digest) -> DraftAuthors:
+def session_draft_authors(session: Session, draft: Digest) -> DraftAuthors:
     """The authors of a draft, found by following the steps that made it."""
     for step, result in reversed(session.results.items()):
         effect = session.effects.get(step)
         match effect, result:
             case DraftMove(), MoveDrafted() if result.draft == draft:
-                before = trace_draft_authors(session, effect.over) if effect.over not in ("", draft) else DraftAuthors()
+                before = (
+                    session_draft_authors(session, effect.over) if effect.over not in ("", draft) else DraftAuthors()
+                )
                 return DraftAuthors(tuple(dict.fromkeys((*before.seats, effect.seat))), before.took)
             case SynthesiseDrafts(), DraftsSynthesised() if result.draft == draft:
                 return DraftAuthors((effect.base,), result.took)
             case TryMerged(), MergeTried() if result.candidate.draft == draft and effect.draft != draft:
-                return trace_draft_authors(session, effect.draft)
+                return session_draft_authors(session, effect.draft)
             case RehearseChange(), ChangeRehearsed() if result.draft == draft and effect.draft != draft:
-                return trace_draft_authors(session, effect.draft)
+                return session_draft_authors(session, effect.draft)
             case _, StageEnded() if draft and result.end.draft == draft:
                 return DraftAuthors(
-                    took=tuple(dict.fromkeys(part for end in list_stage_ends(session) for part in end.took))
+                    took=tuple(dict.fromkeys(part for end in session_stage_ends(session) for part in end.took))
                 )
             case _, CandidatesTried():
                 if writers := [candidate.seat for candidate in result.candidates if candidate.draft == draft]:
@@ -172,9 +174,9 @@ def trace_draft_authors(session: Session, draft: Digest) -> DraftAuthors:
     return _authors_in_charter(session, draft)
 
 
-def encode_draft_authors(session: Session, draft: Digest) -> str:
+def encode_session_draft_authors(session: Session, draft: Digest) -> str:
     """The authors of a draft as JSON, for the session that carries it out; empty without authors."""
-    authors = trace_draft_authors(session, draft)
+    authors = session_draft_authors(session, draft)
     return msgspec.json.encode(authors).decode() if any(authors) else ""
 
 
@@ -190,7 +192,7 @@ def _authors_in_charter(session: Session, draft: Digest) -> DraftAuthors:
 def _hunk_history(hunk: Hunk, writers: tuple[str, ...], answer: GateAnswered | None) -> HunkHistory:
     if answer is None or answer.option == "ask":
         return HunkHistory(hunk, writers)
-    choice = decode_hunk_choice(answer)
+    choice = decode_session_hunk_choice(answer)
     state = HunkState.REWRITTEN if hunk.id in choice.edited else HunkState.ACCEPTED
     if answer.option == "none" or hunk.id in choice.rejected:
         state = HunkState.REJECTED
@@ -201,7 +203,7 @@ def _hunk_history(hunk: Hunk, writers: tuple[str, ...], answer: GateAnswered | N
 def _approval_answer(session: Session) -> GateAnswered | None:
     """The answer that approved the written change, or else the last answer to a plan."""
     applying = [effect.gate for effect in session.effects.values() if isinstance(effect, ApplyChange)]
-    gates = applying[-1:] or [id for id, gate in session.gates.items() if is_approval_gate(gate)]
+    gates = applying[-1:] or [id for id, gate in session.gates.items() if is_session_approval_gate(gate)]
     return next((session.answers[id] for id in reversed(gates) if id in session.answers), None)
 
 

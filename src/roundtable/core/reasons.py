@@ -845,7 +845,7 @@ Reasons: TypeAlias = tuple[Reason, ...]
 """Reasons in the order in which they are shown."""
 
 
-def distinct_reasons(reasons: Iterable[Reason], without: Iterable[Reason] = ()) -> Reasons:
+def distinct_reason_values(reasons: Iterable[Reason], without: Iterable[Reason] = ()) -> Reasons:
     """Each reason once, in order, and none of those in `without`."""
     excluded, kept = list(without), list[Reason]()
     for reason in reasons:

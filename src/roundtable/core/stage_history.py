@@ -40,7 +40,7 @@ class StageCandidate(NamedTuple):
     draft: Digest
 
 
-def list_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]:
+def session_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]:
     """Every attempt at every stage, in order."""
     return tuple(
         StageAttempt(StageAddress.of_step(record.event.step).name, record.event.result.end, record.at)
@@ -49,20 +49,20 @@ def list_stage_attempts(records: Iterable[Recorded]) -> tuple[StageAttempt, ...]
     )
 
 
-def final_stage_attempts(attempts: Sequence[StageAttempt]) -> tuple[StageAttempt, ...]:
+def session_final_stage_attempts(attempts: Sequence[StageAttempt]) -> tuple[StageAttempt, ...]:
     """The last attempt at each stage, in stage order."""
     last = StageEnd.last_attempts(attempt.end for attempt in attempts)
     return tuple(attempt for attempt in attempts if attempt.end in last)
 
 
-def attempt_results(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:
+def session_attempt_results(session: Session, attempt: str, kind: type[R]) -> tuple[R, ...]:
     """The results of one type in an attempt, in order."""
     address = StageAddress.parse(attempt)
     results = [result for step, result in session.results.items() if address.includes(step)]
     return tuple(result for result in results if isinstance(result, kind))
 
 
-def attempt_gates(session: Session, attempt: str) -> list[Gate]:
+def session_attempt_gates(session: Session, attempt: str) -> list[Gate]:
     """The gates in an attempt and directly after it; without a matching attempt, the gates after the last stage."""
     gates: list[Gate] = []
     for id, gate in session.gates.items():
@@ -74,29 +74,33 @@ def attempt_gates(session: Session, attempt: str) -> list[Gate]:
     return gates
 
 
-def list_stage_candidates(session: Session, attempt: str) -> tuple[StageCandidate, ...]:
+def session_stage_candidates(session: Session, attempt: str) -> tuple[StageCandidate, ...]:
     """The last candidate of each seat in an attempt."""
-    tried = attempt_results(session, attempt, CandidatesTried)
+    tried = session_attempt_results(session, attempt, CandidatesTried)
     wrote = {candidate.seat: candidate.draft for result in tried for candidate in result.candidates if candidate.draft}
     return tuple(StageCandidate(f"{attempt}/{seat}", seat, draft) for seat, draft in wrote.items())
 
 
-def last_attempt_checks(session: Session, attempt: StageAttempt) -> tuple[CheckOutcome, ...]:
+def session_attempt_checks(session: Session, attempt: StageAttempt) -> tuple[CheckOutcome, ...]:
     """The last checks of the result of an attempt: the program run, or else the checks of this draft."""
     name, draft = attempt.name, attempt.end.draft
-    if ran := attempt_results(session, name, ProjectRan):
+    if ran := session_attempt_results(session, name, ProjectRan):
         return ran[-1].steps
-    tried = [candidate for result in attempt_results(session, name, CandidatesTried) for candidate in result.candidates]
-    merged = (tried.candidate for tried in attempt_results(session, name, MergeTried))
+    tried = [
+        candidate
+        for result in session_attempt_results(session, name, CandidatesTried)
+        for candidate in result.candidates
+    ]
+    merged = (tried.candidate for tried in session_attempt_results(session, name, MergeTried))
     candidates = [
         candidate
-        for candidate in (*tried, *merged, *attempt_results(session, name, ChangeRehearsed))
+        for candidate in (*tried, *merged, *session_attempt_results(session, name, ChangeRehearsed))
         if draft and candidate.draft == draft
     ]
     return candidates[-1].checks if candidates else ()
 
 
-def attempt_approver(session: Session, attempt: str) -> str:
+def session_attempt_approver(session: Session, attempt: str) -> str:
     """The person who approved an attempt; empty without approval."""
     answer = session.answers.get(StageAddress.parse(attempt).gate_after)
     if answer is None or answer.by_default:
@@ -104,7 +108,7 @@ def attempt_approver(session: Session, attempt: str) -> str:
     return f"{session.charter.owner} (in advance)" if answer.source is AnswerSource.ADVANCE else answer.by
 
 
-def stage_contributors(*ends: StageEnd) -> tuple[str, ...]:
+def session_stage_contributors(*ends: StageEnd) -> tuple[str, ...]:
     """The seats whose work is in the files of these stages, base seats first."""
     seats = (seat for end in ends for seat in (end.base, *(part.seat for part in end.took)))
     return tuple(dict.fromkeys(filter(None, seats)))
@@ -123,7 +127,7 @@ class StageFileChange(NamedTuple):
     digest: Digest = ""
 
 
-def list_stage_file_changes(before: Draft, after: Draft, end: StageEnd) -> tuple[StageFileChange, ...]:
+def session_stage_file_changes(before: Draft, after: Draft, end: StageEnd) -> tuple[StageFileChange, ...]:
     """The files that a stage changed, from the drafts before and after it."""
     old_files, new_files = _files_by_path(before), _files_by_path(after)
     changes: list[StageFileChange] = []
@@ -150,6 +154,6 @@ def _file_change_kind(old: FileChange | None, new: FileChange | None) -> FileCha
     return "changed" if (old.after if old else new.before) else "new"
 
 
-def list_stage_ends(session: Session) -> tuple[StageEnd, ...]:
+def session_stage_ends(session: Session) -> tuple[StageEnd, ...]:
     """The end of the last attempt at each stage, in stage order."""
     return StageEnd.last_attempts(result.end for result in session.results.values() if isinstance(result, StageEnded))

@@ -59,7 +59,7 @@ class Stage(Value, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def list_of(cls, charter: Charter) -> tuple[Stage, ...]:
         """The stages of a charter, including disabled ones; empty for a meeting without stages."""
-        return decode_stages(SdlcSettings.of(charter).stages) if charter.has_stages else ()
+        return decode_session_stages(SdlcSettings.of(charter).stages) if charter.has_stages else ()
 
 
 class SdlcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,7 +82,7 @@ class SdlcSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def enabled_stages(self) -> tuple[Stage, ...]:
         """The enabled stages, in order."""
-        return tuple(stage for stage in decode_stages(self.stages) if stage.enabled)
+        return tuple(stage for stage in decode_session_stages(self.stages) if stage.enabled)
 
 
 class StageEnd(Value, frozen=True):
@@ -127,11 +127,11 @@ class StageEnd(Value, frozen=True):
         return tuple({end.stage: end for end in ends}.values())
 
 
-def encode_stages(stages: Sequence[Stage]) -> str:
+def encode_session_stages(stages: Sequence[Stage]) -> str:
     """The stages as the charter stores them."""
     return msgspec.json.encode(stages).decode()
 
 
-def decode_stages(stages: str) -> tuple[Stage, ...]:
+def decode_session_stages(stages: str) -> tuple[Stage, ...]:
     """The stages as the charter stores them, including disabled ones."""
     return msgspec.json.decode(stages, type=tuple[Stage, ...])

@@ -21,7 +21,7 @@ from roundtable.core.usage import Usage
 from roundtable.core.verdict import Verdict
 
 _NAME_SEPARATORS = re.compile(r", | and ")
-"""Separators of the names in front of a list item, as `join_names` writes them."""
+"""Separators of the names in front of a list item, as `join_names_as_text` writes them."""
 
 Digest = str
 """`sha256:` and 64 hex digits: the name of a blob in the store."""

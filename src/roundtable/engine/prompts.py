@@ -28,7 +28,7 @@ from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.text.quotation import fence_untrusted_text
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.core.text.wording import fence_code
+from roundtable.core.text.wording import fence_code_as_markdown
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
 from roundtable.report.candidate_words import render_candidate_trial
 from roundtable.report.check_words import refused_file_sentence, render_failed_check_for_seats
@@ -119,7 +119,7 @@ def _render_proof(proof: Proof) -> Iterator[str]:
     yield f"Claimed: {sanitize_line(proof.claim, _MAX_CLAIM_LENGTH)}"
     yield _describe_proof_result(proof)
     if proof.program:
-        yield fence_code(sanitize_text(proof.program)[:_MAX_PROGRAM_LENGTH])
+        yield fence_code_as_markdown(sanitize_text(proof.program)[:_MAX_PROGRAM_LENGTH])
     if proof.outcome is not None:
         yield sanitize_text(proof.outcome.output)
 

@@ -10,7 +10,7 @@ from roundtable.core.effects import ChildEnded, Effect, EffectResult
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Table
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Absence, Charter, Decision, Expect, Gate, Move, Prompt, Quorum, Round, Seat, Turns
 from roundtable.engine.limits import DecreeReview
 from roundtable.engine.prompts import PromptLayout
@@ -88,7 +88,7 @@ class ReplayTable:
         electorate = recorded_round.electorate
         if unasked := [seat for seat in names if seats is not None and seat not in electorate]:
             raise NotOnRecord(
-                f"The meeting would have asked {join_names(unasked)} in round {round}, which was not done."
+                f"The meeting would have asked {join_names_as_text(unasked)} in round {round}, which was not done."
             )
         present = tuple(seat for seat in electorate if seat not in self._without and (seats is None or seat in seats))
         moves = tuple(move for move in recorded_round.moves if move.seat in present)

@@ -14,12 +14,12 @@ import msgspec
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import AgentWorktrees, Voice, Voices
-from roundtable.core.replies import find_reply_codec, read_reply
+from roundtable.core.replies import find_reply_codec, parse_seat_reply
 from roundtable.core.replies.codec import ReadReply
-from roundtable.core.replies.prose import ProseStream, strip_thoughts
+from roundtable.core.replies.prose import ProseStream, strip_reply_thoughts
 from roundtable.core.session import RoundRecord
 from roundtable.core.text.redaction import RedactedStream
-from roundtable.core.text.wording import fence_code, join_text_lines
+from roundtable.core.text.wording import fence_code_as_markdown, join_text_lines
 from roundtable.core.usage import Usage
 from roundtable.core.values import AgentWorktree, Message, MoveStatus, Reply, Request, Seat, Timing, WaitNotice
 from roundtable.core.verdict import ParseStatus
@@ -326,11 +326,11 @@ class TurnTaker:
         if not edits.diff:
             return msgspec.structs.replace(end, text=text)
         words = "\n".join(f"> {line}" for line in text.splitlines())
-        changed = fence_code(edits.diff.removesuffix("\n"), "diff")
+        changed = fence_code_as_markdown(edits.diff.removesuffix("\n"), "diff")
         return msgspec.structs.replace(end, text=f"{words}\n\n{changed}")
 
     async def _record_answer(self, voice: Voice, name: str, result: _CallResult, reply: Reply) -> None:
-        reading = read_reply(self._expect, reply.text, result.asked.structured)
+        reading = parse_seat_reply(self._expect, reply.text, result.asked.structured)
         move = MoveMade(
             self._round.name,
             self._seat.name,
@@ -366,7 +366,7 @@ class TurnTaker:
             await self._record_failure(name, result.end, None)
             return move
         usage = move.usage.plus(result.end.usage)
-        second = read_reply(self._expect, result.end.text, result.asked.structured)
+        second = parse_seat_reply(self._expect, result.end.text, result.asked.structured)
         if second.verdict.parse is ParseStatus.FAILED:
             return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=ParseStatus.REPAIRED)
@@ -402,7 +402,7 @@ def _check_reply(end: Reply | Fault | None, voice: str) -> Reply | Fault:
         return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} ended its stream without a reply or a fault.")
     if isinstance(end, Reply) and not end.text.strip():
         return Fault.of(FaultKind.EMPTY, f"The voice {voice} returned an empty answer.")
-    if isinstance(end, Reply) and not strip_thoughts(end.text).strip():
+    if isinstance(end, Reply) and not strip_reply_thoughts(end.text).strip():
         kind = FaultKind.TRUNCATED if end.truncated else FaultKind.EMPTY
         fault = Fault.of(kind, f"The voice {voice} returned reasoning but no answer.")
         return msgspec.structs.replace(fault, usage=end.usage)

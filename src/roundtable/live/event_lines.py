@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from roundtable.core.change_history import ChangeHistory, is_approval_gate, is_confirmation_gate, newest_change
+from roundtable.core.change_history import (
+    ChangeHistory,
+    is_session_approval_gate,
+    is_session_confirmation_gate,
+    newest_session_change,
+)
 from roundtable.core.effects import EndStage, StageEnded
 from roundtable.core.events import (
     CallFailed,
@@ -35,12 +40,12 @@ from roundtable.core.events import (
     UnknownEvent,
 )
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.replies.file_changes import is_file_changes_codec
+from roundtable.core.replies.file_changes import is_reply_changes_codec
 from roundtable.core.session import Session
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import Stage
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.core.text.wording import add_full_stop, pluralize
+from roundtable.core.text.wording import add_full_stop_to_text, pluralize
 from roundtable.core.values import Charter, Decision, Expect, Gate, MoveStatus, NextStep, Seat
 from roundtable.live.gate_options import live_gate_option_hint, live_gate_option_letters, live_gate_option_on_enter
 from roundtable.report import phrases
@@ -139,7 +144,7 @@ class EventNarrator:
         """A seat's words and its verdict."""
         lines = (
             _proposed_file_lines(move)
-            if is_file_changes_codec(self._expect.codec)
+            if is_reply_changes_codec(self._expect.codec)
             else _move_lines(move, self._proposals, self._expect.codec)
         )
         if not move.verdict.counts:
@@ -244,7 +249,7 @@ def _describe_move_figures(move: MoveMade) -> str:
 def live_fault_line(fault: Fault) -> str:
     """A fault in one line: its kind, its message and its help."""
     kind = "timed out" if fault.kind is FaultKind.TIMEOUT else fault.kind.replace("_", " ")
-    return sanitize_line(f"{kind}: {add_full_stop(fault.message)} {fault.help}")
+    return sanitize_line(f"{kind}: {add_full_stop_to_text(fault.message)} {fault.help}")
 
 
 def live_fault_glyph(fault: Fault) -> str:
@@ -258,7 +263,7 @@ def _call_lines(event: CallFailed | TurnAsked | TurnDelayed | TurnInterrupted) -
             return [LiveLine(sanitize_line(event.words), "dim", event.seat)]
         case CallFailed():
             retry = f"Retrying in {event.delay:.1f} s." if event.delay is not None else ""
-            words = f"{event.fault.kind.replace('_', ' ')}: {add_full_stop(event.fault.message)}"
+            words = f"{event.fault.kind.replace('_', ' ')}: {add_full_stop_to_text(event.fault.message)}"
             return [LiveLine(sanitize_line(f"{words} {retry}"), "fault", event.seat)]
         case TurnInterrupted():
             recorded = f" after {pluralize(len(event.partial.split()), 'word')}" if event.partial else ""
@@ -272,7 +277,7 @@ def _fallback_line(asked: TurnAsked, failed: dict[str, Fault]) -> LiveLine:
     """Why the previous voices failed, and which voice is asked next."""
     if not failed:
         return LiveLine(sanitize_line(f"Asking {asked.voice} again."), "dim", asked.seat)
-    causes = " ".join(f"{voice}: {add_full_stop(fault.message)}" for voice, fault in failed.items())
+    causes = " ".join(f"{voice}: {add_full_stop_to_text(fault.message)}" for voice, fault in failed.items())
     return LiveLine(sanitize_line(f"{causes} Asking the next voice, {asked.voice}."), "fault", asked.seat)
 
 
@@ -337,7 +342,7 @@ def live_gate_lines(gate: Gate) -> list[LiveLine]:
     Gates for hunks and typed phrases are answered by name only.
     """
     lines = [LiveLine(f"Gate {gate.id}: {sanitize_line(gate.question)}", "system")]
-    if is_approval_gate(gate) or is_confirmation_gate(gate):
+    if is_session_approval_gate(gate) or is_session_confirmation_gate(gate):
         return [*lines, LiveLine(f"{', '.join(gate.options)}. The default is {gate.default}.", indent=2)]
     keys = live_gate_option_letters(gate)
     usual = " (default)" if live_gate_option_on_enter(gate) else " (default when headless)"
@@ -414,7 +419,7 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
     yield LiveLine(sanitize_line(decision_sentence(decision)))
     if basis := sanitize_line(f"{_counted_sentence(decision)} {phrases.describe_shared_voice(session)}"):
         yield LiveLine(basis)
-    change = newest_change(session)
+    change = newest_session_change(session)
     if change is not None:
         yield from _change_lines(session, change, address)
     elif decision.is_compiled:

@@ -109,9 +109,9 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
         Prompt(planned.template, quotes={"plan": drafted.moves[0].text}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
     )
     rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, restart, evidence)
-    if not rule.equally_good_candidates(result) and not rule.candidates_failing_only_original_tests(result):
+    if not rule.decide_best_candidates(result) and not rule.decide_candidate_failing_only_original_tests(result):
         return rule.decide_no_candidate_passed(result, rounds)
-    progress.preface = rule.candidate_warnings(result, progress.seat)
+    progress.preface = rule.decide_candidate_warnings(result, progress.seat)
     decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)
     return await ask_approval_and_write_change(
         table, progress, _with_position(decision, settings), result.candidates[0].draft

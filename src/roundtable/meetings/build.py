@@ -97,33 +97,33 @@ async def _hold_build_meeting(table: Table) -> Decision:
             Prompt(planned.template, {"task": table.charter.question}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
         )
         rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, restart, evidence)
-        candidates = trial_outcome.equally_good_candidates(result)
-        doubted = () if candidates else trial_outcome.unverified_candidates(result)
+        candidates = trial_outcome.decide_best_candidates(result)
+        doubted = () if candidates else trial_outcome.decide_unverified_candidates(result)
         if doubted and (seat := await _ask_about_unverified(table, result, doubted)) != NONE_OPTION:
             candidates = tuple(candidate for candidate in doubted if candidate.seat == seat)
-            result = trial_outcome.rank_unverified_candidate_best(result, seat)
-        candidates = candidates or trial_outcome.candidates_failing_only_original_tests(result)
+            result = trial_outcome.decide_ranking_for_unverified_candidate(result, seat)
+        candidates = candidates or trial_outcome.decide_candidate_failing_only_original_tests(result)
         if not candidates and doubted:
             return trial_outcome.decide_no_candidate_verified(
                 result, rounds, answered=not table.answered_by_default(DOUBT_GATE)
             )
         if not candidates:
             return trial_outcome.decide_no_candidate_passed(result, rounds)
-        if behaviours := trial_outcome.cluster_seats_by_behaviour(result):
+        if behaviours := trial_outcome.decide_behaviour_clusters(result):
             seat = await _ask_which_behaviour(table, result, behaviours)
             if seat not in behaviours:
                 return trial_outcome.decide_behaviour_undecided(
                     result, rounds, answered=not table.answered_by_default(WHICH_GATE)
                 )
-            result = trial_outcome.rank_candidate_cluster_best(result, behaviours[seat])
-            candidates = trial_outcome.equally_good_candidates(result)
+            result = trial_outcome.decide_ranking_for_behaviour_cluster(result, behaviours[seat])
+            candidates = trial_outcome.decide_best_candidates(result)
         progress = WriteProgress(
             STAGE, candidates[0].seat, settings.repairs, settings.dry_run, settings.branch, settings.mends + 1
         )
         merged = MergedCandidate(candidates[0].seat, candidates[0].draft, (candidates[0].seat,))
         if settings.judge and len(candidates) > 1:
             merged = await hold_judge_rounds(table, progress, rounds, result)
-        progress.seat, progress.preface = merged.base, trial_outcome.candidate_warnings(result, merged.base)
+        progress.seat, progress.preface = merged.base, trial_outcome.decide_candidate_warnings(result, merged.base)
         needed = settings.approvals
         judged_by = merged.judged or needed > 0
         decision = trial_outcome.decide_candidate_chosen(
@@ -132,7 +132,7 @@ async def _hold_build_meeting(table: Table) -> Decision:
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decision_without_change(decision, missing)
         return await ask_approval_and_write_change(
-            table, progress, trial_outcome.add_single_author_reason(decision), merged.draft
+            table, progress, trial_outcome.decision_with_single_author_notice(decision), merged.draft
         )
     except StepFailed as stop:
         return trial_outcome.failed_step_decision(stop.fault, rounds)
@@ -142,7 +142,7 @@ async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: 
     """Ask the person whether to take a candidate that could not be verified; only a person may accept it."""
     details = {
         candidate.seat: describe_candidate_behaviour(result, candidate.seat)
-        or trial_outcome.summarize_changed_files(candidate.files)
+        or trial_outcome.decision_summary_of_changed_files(candidate.files)
         for candidate in doubted
     }
     details[NONE_OPTION] = "take none of them"
@@ -193,7 +193,7 @@ async def _ask_for_approvals(
     reviewers = tuple(seat.name for seat in table.seats if seat.name not in authors)
     name = progress.next_round("approval")
     if len(reviewers) < needed or not await table.may_open(name):
-        return change_outcome.find_missing_approvals(0, needed, {})
+        return change_outcome.decide_missing_approvals(0, needed, {})
     planned = await do_step_or_end_meeting(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
     prompt = Prompt(APPROVAL.template, quotes={"change": render_prompt_hunks(planned.hunks)})
     answers = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=reviewers, turns=APPROVAL.turns)
@@ -204,4 +204,4 @@ async def _ask_for_approvals(
         for move in counted
         if move.verdict.stance is Stance.OPPOSE
     }
-    return change_outcome.find_missing_approvals(approved, needed, objections)
+    return change_outcome.decide_missing_approvals(approved, needed, objections)

@@ -17,7 +17,7 @@ import msgspec
 from roundtable.core.decide import code_red as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
-from roundtable.core.text.wording import end_sentence
+from roundtable.core.text.wording import end_text_as_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import APPLY_HINT, fulfill_seat_requests_of_round, prove_claims_of_round
@@ -62,10 +62,12 @@ async def _hold_code_red_meeting(table: Table) -> Decision:
     rounds = [blind]
     for number in range(3, settings.rounds + 3):
         name = f"code-red/{number}-converge"
-        if rule.is_diagnosis_over(rounds, criteria) or not await table.may_open(name):
+        if rule.is_diagnosis_decided_or_stalled(rounds, criteria) or not await table.may_open(name):
             break
         await fulfill_seat_requests_of_round(table, rounds[-1])
-        rounds.append(await _ask_doctors(table, name, CONVERGE, rule.list_diagnoses(rounds[-1], table.labels)))
+        rounds.append(
+            await _ask_doctors(table, name, CONVERGE, rule.list_diagnoses_to_decide(rounds[-1], table.labels))
+        )
     return await _ask_for_outcome(table, await table.check_decrees(rule.decide_code_red(rounds, criteria)))
 
 
@@ -79,7 +81,9 @@ async def _ask_doctors(table: Table, name: str, planned: PlannedRound, findings:
 async def _ask_for_outcome(table: Table, decision: Decision) -> Decision:
     """Ask the person what to do with the diagnosis; without a cause, a fix is not offered."""
     details = {option: meaning for option, meaning in CHOICES.items() if option != "fix" or decision.winner}
-    finding = f"Root cause: {end_sentence(decision.position)}" if decision.winner else "No root cause was found."
+    finding = (
+        f"Root cause: {end_text_as_sentence(decision.position)}" if decision.winner else "No root cause was found."
+    )
     question = f"{finding} {decision_sentence(decision)} What next?"
     choice = await table.gate(Gate("outcome", question, tuple(details), default="report", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if choice == "fix" else choice)

@@ -52,7 +52,7 @@ async def _hold_council_meeting(table: Table) -> Decision:
         return rule.decide_without_quorum(blind)
 
     ratings: rule.PositionRatings = {}
-    if rule.has_different_positions(blind) and not table.charter.options and await table.may_open(BALLOT):
+    if rule.has_different_counted_positions(blind) and not table.charter.options and await table.may_open(BALLOT):
         ratings = await hold_position_ballot(table, BALLOT, blind)
     standing = rule.CouncilStanding.after_blind_round(blind, table.labels, table.charter.options, ratings)
 

@@ -20,7 +20,7 @@ from roundtable.core.decide import debate as rule
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
 from roundtable.core.reasons import ExecutorMissing, PlanMissing
-from roundtable.core.text.wording import end_sentence
+from roundtable.core.text.wording import end_text_as_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
@@ -129,7 +129,7 @@ async def _ask_for_plan(table: Table, settings: DebateSettings, decision: Decisi
     if drafted.move_of(executor) is None:
         return msgspec.structs.replace(decision, notices=(*decision.notices, PlanMissing(executor)))
     details = {"yes": f"mark it to be carried out ({APPLY_HINT})", "no": "nothing is carried out"}
-    question = f"{executor} has drafted a plan for: {end_sentence(decision.position)} Shall it be carried out?"
+    question = f"{executor} has drafted a plan for: {end_text_as_sentence(decision.position)} Shall it be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if answer == "yes" else "")
 

@@ -16,10 +16,10 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide import knights as rule
-from roundtable.core.decide.points import collect_debate_points
+from roundtable.core.decide.points import decide_debate_points
 from roundtable.core.decide.positions import decide_without_quorum
 from roundtable.core.ports import Table
-from roundtable.core.text.wording import end_sentence
+from roundtable.core.text.wording import end_text_as_sentence
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
@@ -72,7 +72,7 @@ async def _hold_knights_meeting(table: Table) -> Decision:
     sitting = 1
     while rounds[-1].quorate:
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
-        lead = rule.choose_knights_lead(accord, table.charter.seats, table.charter.question)
+        lead = rule.decide_knights_lead(accord, table.charter.seats, table.charter.question)
         decision = rule.decide_knights(accord, lead, "later")
         checked_decision = await table.check_decrees(decision)
         if accord.ruling.reached and checked_decision.outcome is not Outcome.REACHED:
@@ -111,7 +111,7 @@ async def _hold_rounds(
 
 async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     """Hold one round, with agreed points first and open points under their ids."""
-    open_points = collect_debate_points(rounds)
+    open_points = decide_debate_points(rounds)
     planned = RESPOND if rounds else SPEAK
     options = table.charter.options
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
@@ -141,7 +141,7 @@ async def _ask_for_choice(table: Table, accord: rule.KnightsAccord, decision: De
     unavailable = unavailable if sitting < MAX_SITTINGS else (*unavailable, "back")
     details = {option: meaning for option, meaning in CHOICES.items() if option not in unavailable}
     id = "decide" if sitting == 1 else f"decide-{sitting}"
-    proposed = [f"It proposes: {end_sentence(decision.position)}"] if decision.position else []
+    proposed = [f"It proposes: {end_text_as_sentence(decision.position)}"] if decision.position else []
     question = " ".join((decision_sentence(decision), *proposed, *accord.blocking(), "What next?"))
     return await table.gate(Gate(id, question, tuple(details), "later", details, kind="decide"))
 

@@ -13,7 +13,7 @@ import msgspec
 from roundtable.core.candidate_reasons import AdditionsFailed, CandidateProblems, NobodyJudged
 from roundtable.core.changeset import CreateFile, DeleteFile, EditFile, Operation, PutSymbol, RenameFile, ReplaceFile
 from roundtable.core.decide import merge_ruling, trial_outcome
-from roundtable.core.decide.merge_ruling import JudgeDirectives, compare_swapped_order_verdicts
+from roundtable.core.decide.merge_ruling import JudgeDirectives, decide_swapped_order_verdicts
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -27,9 +27,9 @@ from roundtable.core.effects import (
 )
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Reasons
-from roundtable.core.replies.file_changes import parse_file_changes
-from roundtable.core.replies.judge import replace_labels_in_judge_directives
-from roundtable.core.text.wording import join_names
+from roundtable.core.replies.file_changes import parse_reply_file_changes
+from roundtable.core.replies.judge import unblind_judge_reply
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
 from roundtable.meetings.meeting import PlannedRound
@@ -69,7 +69,7 @@ def replied_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Se
     """The file operations in the reply of a candidate's seat, before any was dropped or reverted."""
     moves = (round.move_of(candidate.seat) for round in rounds if round.name == candidate.round)
     move = next(filter(None, moves))
-    return parse_file_changes(move.text).operations
+    return parse_reply_file_changes(move.text).operations
 
 
 async def splice_candidates_with_refine_round(
@@ -95,7 +95,7 @@ async def splice_candidates_with_refine_round(
         return SpliceOutcome(draft, synthesis, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, trial.rounds, trial.seats, trial.over)
     again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
-    if problems := merge_ruling.merge_regression_problems(again, base):
+    if problems := merge_ruling.decide_merge_regressions(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), problems, directives.all)
     return SpliceOutcome(again.draft, synthesis, unfulfilled=undone)
 
@@ -134,7 +134,7 @@ async def hold_judge_rounds(
     table: Table, progress: WriteProgress, rounds: Sequence[Round], result: CandidatesTried
 ) -> MergedCandidate:
     """Let seats compare candidates that behave alike; no seat judges its own work where others can."""
-    candidates = trial_outcome.equally_good_candidates(result)
+    candidates = trial_outcome.decide_best_candidates(result)
     by_seat = {candidate.seat: candidate for candidate in candidates}
     names = seats_by_blind_name(candidates, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
@@ -157,11 +157,9 @@ async def hold_judge_rounds(
         expect = Expect(JUDGE_ROUND.codec, tuple(candidate_names))
         answers = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE_ROUND.turns)
         counted = [(move.seat, move.verdict.directives) for move in answers.moves if move.verdict.counts]
-        rulings.append(
-            {judge: replace_labels_in_judge_directives(ruling, candidate_names) for judge, ruling in counted if ruling}
-        )
+        rulings.append({judge: unblind_judge_reply(ruling, candidate_names) for judge, ruling in counted if ruling})
     bases = ({judge: directives.base for judge, directives in order.items()} for order in rulings)
-    verdicts = compare_swapped_order_verdicts(*bases, candidates=names.values())
+    verdicts = decide_swapped_order_verdicts(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)
     wanted = merge_ruling.rule_judge_directives(rulings, verdicts, base, names.values())
     draft = next(candidate.draft for candidate in candidates if candidate.seat == base)
@@ -169,7 +167,7 @@ async def hold_judge_rounds(
         base,
         draft,
         (base,),
-        (merge_ruling.judge_verdicts_reason(rulings, verdicts, base, wanted.once),),
+        (merge_ruling.decision_reason_for_judge_verdicts(rulings, verdicts, base, wanted.once),),
         bool(verdicts.tally()),
     )
     return await _merge_parts(table, progress, rounds, result, unmerged, wanted) if wanted.all else unmerged
@@ -184,7 +182,7 @@ async def _merge_parts(
     directives: JudgeDirectives,
 ) -> MergedCandidate:
     """The base with the parts that the judges want; the base alone if that fails."""
-    candidates = {candidate.seat: candidate for candidate in trial_outcome.equally_good_candidates(result)}
+    candidates = {candidate.seat: candidate for candidate in trial_outcome.decide_best_candidates(result)}
     base = alone.base
 
     async def refine(synthesis: DraftsSynthesised) -> Prompt:
@@ -208,7 +206,7 @@ async def _merge_parts(
     if splice.draft == alone.draft:
         return alone
     authors = tuple(dict.fromkeys((base, *(took.seat for took in splice.synthesis.took))))
-    reasons = (*alone.reasons, merge_ruling.merged_parts_reason(splice.synthesis, base))
+    reasons = (*alone.reasons, merge_ruling.decision_reason_for_merged_parts(splice.synthesis, base))
     return MergedCandidate(base, splice.draft, authors, reasons, alone.judged)
 
 
@@ -238,7 +236,7 @@ def _files_of_unspliced_directives(synthesis: DraftsSynthesised) -> tuple[str, .
 def _render_unspliced_directives(synthesis: DraftsSynthesised) -> str:
     """The unspliced directives as a list, for the seat that must carry them out."""
     return "\n".join(
-        f"- {unmerged.directive}{f' (only in {join_names(unmerged.files)})' if unmerged.files else ''}"
+        f"- {unmerged.directive}{f' (only in {join_names_as_text(unmerged.files)})' if unmerged.files else ''}"
         for unmerged in synthesis.left
     )
 

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Meta
 
 from roundtable.core.decide.named_rules import DecisionRule, RuleInput, decide_chosen_by_person
-from roundtable.core.decide.points import collect_debate_points
-from roundtable.core.decide.positions import counted_positions, decide_without_quorum
+from roundtable.core.decide.points import decide_debate_points
+from roundtable.core.decide.positions import decide_without_quorum, positions_counted_in_decision
 from roundtable.core.ports import Table
 from roundtable.core.reasons import StoppedBeforeDeciding
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
@@ -176,7 +176,7 @@ async def _hold_recipe(name: str, recipe: Recipe, table: Table) -> Decision:
 
 
 async def _ask_round(table: Table, name: str, planned: RecipeRound, rule_input: RuleInput) -> Round:
-    open_points = collect_debate_points(rule_input.rounds)
+    open_points = decide_debate_points(rule_input.rounds)
     options = table.charter.options
     values = {"options": "\n".join(f"- {option}" for option in options)}
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
@@ -184,7 +184,7 @@ async def _ask_round(table: Table, name: str, planned: RecipeRound, rule_input: 
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
         BALLOT: [candidate.id for candidate in rule_input.candidates],
-        OBJECTIONS: list(counted_positions(rule_input.pitched)) if rule_input.pitched else [],
+        OBJECTIONS: list(positions_counted_in_decision(rule_input.pitched)) if rule_input.pitched else [],
     }
     return await table.ask(
         name,

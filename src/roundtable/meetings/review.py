@@ -17,8 +17,8 @@ import msgspec
 from roundtable.core.decide.findings import (
     Finding,
     WeighedFinding,
-    pool_findings,
-    unproven_findings,
+    decide_pooled_findings,
+    decide_unproven_findings,
     weigh_findings_by_proof,
 )
 from roundtable.core.decide.positions import decide_without_quorum
@@ -57,7 +57,7 @@ async def _hold_review_meeting(table: Table) -> Decision:
     blind = await table.ask("review/1-blind", Prompt(BLIND.template), expect=Expect(BLIND.codec), turns=BLIND.turns)
     if not blind.quorate:
         return decide_without_quorum(blind)
-    findings = pool_findings(blind)
+    findings = decide_pooled_findings(blind)
     if not findings:
         return _decide((), (blind,), "")
 
@@ -69,8 +69,8 @@ async def _hold_review_meeting(table: Table) -> Decision:
 
     weighed, rounds = weigh_findings_by_proof(findings, (first,)), (blind,)
     name = "review/2-examine"
-    if unproven_findings(weighed) and await table.may_open(name):
-        examined = await _ask_to_examine(table, name, unproven_findings(weighed))
+    if decide_unproven_findings(weighed) and await table.may_open(name):
+        examined = await _ask_to_examine(table, name, decide_unproven_findings(weighed))
         second = await _run_proofs(table, examined) if any(move.verdict.claims for move in examined.moves) else None
         rounds = (blind, examined)
         weighed = weigh_findings_by_proof(findings, (first, second) if isinstance(second, ClaimsProven) else (first,))

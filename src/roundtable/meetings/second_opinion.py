@@ -54,12 +54,17 @@ async def _hold_second_opinion_meeting(table: Table) -> Decision:
         return positions.decide_without_quorum(first)
 
     options = table.charter.options
-    ratings: positions.PositionRatings = {} if options else opinions.ratings_from_stances(first, table.labels)
-    if not options and not ratings and positions.has_different_positions(first) and await table.may_open(BALLOT):
+    ratings: positions.PositionRatings = {} if options else opinions.vote_ratings_from_stances(first, table.labels)
+    if (
+        not options
+        and not ratings
+        and positions.has_different_counted_positions(first)
+        and await table.may_open(BALLOT)
+    ):
         ratings = await hold_position_ballot(table, BALLOT, first)
     standing = positions.CouncilStanding.after_blind_round(first, table.labels, options, ratings)
 
-    reason = opinions.find_divergence(standing) if settings.follow_up else ""
+    reason = opinions.decide_divergence(standing) if settings.follow_up else ""
     if reason and await table.may_open(FOLLOW_UP_ROUND_NAME):
         standing = standing.after_reading(await _ask_follow_up(table, reason, standing))
     return opinions.decide_second_opinion(standing)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roundtable.core.decide.claims import apply_proofs_to_round
-from roundtable.core.decide.positions import PositionRatings, counted_positions
+from roundtable.core.decide.claims import decide_claims_of_round_by_proofs
+from roundtable.core.decide.positions import PositionRatings, positions_counted_in_decision
 from roundtable.core.effects import ClaimsProven, ProveClaims, ReadFiles, RunChecks
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Reasons
@@ -26,7 +26,7 @@ def render_options_for_prompt(task: str, options: Sequence[str]) -> str:
 
 async def hold_position_ballot(table: Table, name: str, answers: Round) -> PositionRatings:
     """Hold one secret ballot on which positions each seat finds the same as its own, acceptable or opposed."""
-    positions = counted_positions(answers)
+    positions = positions_counted_in_decision(answers)
     labels = {seat: table.labels[seat] for seat in positions}
     ballot = await table.ask(
         name,
@@ -68,7 +68,7 @@ async def prove_claims_of_round(table: Table, round: Round, earlier: Sequence[Ro
     """The round with its claims settled by running their proofs; unchanged if nothing could be run."""
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None
-    return apply_proofs_to_round(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)
+    return decide_claims_of_round_by_proofs(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)
 
 
 def render_candidates_for_prompt(candidates: Sequence[Proposal]) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from roundtable.core.decide.trial_outcome import (
-    failed_candidate_seats,
-    seats_lacking_only_evidence,
-    unverified_candidates,
+    decide_failed_candidate_seats,
+    decide_seats_lacking_only_evidence,
+    decide_unverified_candidates,
 )
 from roundtable.core.effects import CandidatesTried, Effect, TryCandidates
 from roundtable.core.faults import Fault
@@ -17,8 +17,8 @@ from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import (
     CHANGES_CODEC,
     CHANGES_IN_PARTS_CODEC,
-    choose_changes_codec,
-    parse_file_changes,
+    choose_reply_changes_codec,
+    parse_reply_file_changes,
 )
 from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.core.values import ContextItem, Digest, Expect, Prompt, Round, Turns
@@ -56,7 +56,7 @@ async def do_step_or_end_meeting(table: Table, step: str, effect: Effect, kind: 
 
 def expect_changes_reply(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
     """The reply format for changes, for seats that see these files."""
-    return Expect(choose_changes_codec(item.size for item in (*table.charter.context, *shown)))
+    return Expect(choose_reply_changes_codec(item.size for item in (*table.charter.context, *shown)))
 
 
 async def try_and_fix_candidates(
@@ -69,17 +69,23 @@ async def try_and_fix_candidates(
     rounds = (written,)
     result = await do_step_or_end_meeting(table, f"{stage}/try", build_trial_effect(rounds), CandidatesTried)
     for attempt in range(1, attempts + 1):
-        if not failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
+        if not decide_failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
             break
         before = _latest_changes(*rounds)
         prefix, unverified = (
             f"{stage}/{number + attempt}",
-            {candidate.seat for candidate in unverified_candidates(result)},
+            {candidate.seat for candidate in decide_unverified_candidates(result)},
         )
         rounds += await _ask_for_fixes(
-            table, prefix, rounds, [seat for seat in failed_candidate_seats(result) if seat not in unverified], restart
+            table,
+            prefix,
+            rounds,
+            [seat for seat in decide_failed_candidate_seats(result) if seat not in unverified],
+            restart,
         )
-        rounds += await _ask_for_tests(table, prefix, seats_lacking_only_evidence(result), result.tests_to, evidence)
+        rounds += await _ask_for_tests(
+            table, prefix, decide_seats_lacking_only_evidence(result), result.tests_to, evidence
+        )
         if _latest_changes(*rounds) == before:
             break
         result = await do_step_or_end_meeting(
@@ -134,7 +140,7 @@ def _latest_changes(*rounds: Round) -> dict[tuple[str, bool], object]:
 
 def _parse_changes(text: str, *, tests: bool) -> object:
     try:
-        operations = parse_file_changes(text).operations
+        operations = parse_reply_file_changes(text).operations
     except UnreadableReply:
         return "" if tests else text
     return (

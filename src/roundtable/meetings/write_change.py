@@ -127,7 +127,7 @@ async def ask_approval_and_write_change(
         planned = await do_step_or_end_meeting(
             table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned
         )
-        if obstacle := rule.find_plan_obstacle(planned, table.charter.slug):
+        if obstacle := rule.decide_plan_obstacle(planned, table.charter.slug):
             return rule.decision_without_change(decision, obstacle)
         if progress.dry_run:
             return rule.decision_on_plan_without_change(decision, planned)
@@ -143,7 +143,7 @@ async def ask_approval_and_write_change(
         rehearsed = await do_step_or_end_meeting(
             table, f"{progress.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
         )
-        problems = rule.find_rehearsal_problems(rehearsed, () if choice else progress.required_checks)
+        problems = rule.decide_rehearsal_problems(rehearsed, () if choice else progress.required_checks)
         if not problems:
             if weaker := await _find_weakness(
                 table, progress, draft, rehearsed, choice, f"{progress.stage}/rehearse{numbered}"
@@ -168,7 +168,7 @@ async def _find_weakness(
     if not choice or choice == progress.confirmed_choice or all(check.passed for check in part.checks):
         return None
     whole = await do_step_or_end_meeting(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
-    return rule.find_weaker_selection(part, whole)
+    return rule.decide_checks_failed_by_selection(part, whole)
 
 
 async def _ask_for_approval(table: Table, progress: WriteProgress, planned: ChangePlanned) -> tuple[str, str]:
@@ -259,7 +259,7 @@ async def _write_change(
         return rule.decision_after_failed_write(decision, applied)
     assert isinstance(applied, ChangeApplied)
     decision = rule.decide_change_applied(decision, applied, rehearsed, table.charter.question, choice)
-    edited = rule.edited_hunks_reason(choice)
+    edited = rule.decision_reason_for_edited_hunks(choice)
     if edited is None:
         return decision
     text = "\n\n".join(filter(None, (reason_sentence(edited), decision.text)))

@@ -11,7 +11,7 @@ from html import escape
 from itertools import combinations
 from math import cos, pi, sin
 
-from roundtable.core.decide.seat_positions import SeatPositions, trace_seat_positions
+from roundtable.core.decide.seat_positions import SeatPositions, seat_positions_up_to_decision
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
@@ -32,7 +32,7 @@ Point = tuple[float, float]
 
 def render_agreement_map(session: Session) -> Iterator[str]:
     """Render the map as an HTML figure without scripts; nothing if no seat has a position yet."""
-    paths = trace_seat_positions(session)
+    paths = seat_positions_up_to_decision(session)
     if not paths:
         return
     yield "<h2>Which seats agree</h2>"

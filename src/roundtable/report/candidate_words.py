@@ -8,9 +8,14 @@ from typing import assert_never
 
 from roundtable.core import candidate_reasons as why
 from roundtable.core.candidate_reasons import CallOutcome, CandidateProblems, CandidateReason
-from roundtable.core.decide.trial_outcome import candidate_problems, failed_check, refused_file, unverified_candidates
+from roundtable.core.decide.trial_outcome import (
+    decide_candidate_problems,
+    decide_unverified_candidates,
+    failed_check_reason_field,
+    refused_file,
+)
 from roundtable.core.effects import Candidate, CandidatesTried, CheckKind
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
 from roundtable.report.check_words import (
     check_finding_sentence,
     failed_check_result_sentence,
@@ -56,9 +61,9 @@ def _ranking_sentence(reason: why.RankingReason) -> str:
         case why.BestCandidates() if len(reason.seats) == 1:
             return f"{reason.seats[0]} did best."
         case why.BestCandidates(alike=True):
-            return f"Running them does not distinguish {join_names(reason.seats)}."
+            return f"Running them does not distinguish {join_names_as_text(reason.seats)}."
         case why.BestCandidates():
-            return f"Nothing that was run shows which of {join_names(reason.seats)} is right."
+            return f"Nothing that was run shows which of {join_names_as_text(reason.seats)} is right."
         case why.PersonTookUnverified():
             return f"The person took {reason.seat}'s candidate, which could not be verified independently."
         case why.PersonChoseBehaviour():
@@ -81,11 +86,11 @@ def _unrun_sentence(reason: why.UnrunReason) -> str:
             return f"The check {join_text_lines(reason.check)} passed without running a single test."
         case why.CheckNotStarted():
             message = f": {reason.message}" if reason.message else ""
-            return end_sentence(f"The check {join_text_lines(reason.check)} could not be started{message}")
+            return end_text_as_sentence(f"The check {join_text_lines(reason.check)} could not be started{message}")
         case why.CheckFailsUnchanged():
             message = f": {reason.message}" if reason.message else ""
             fails = f"The check {join_text_lines(reason.check)} also fails without any change"
-            return end_sentence(f"{fails}, so it says nothing about one{message}")
+            return end_text_as_sentence(f"{fails}, so it says nothing about one{message}")
         case why.CheckFlaky():
             flaky = f"The check {join_text_lines(reason.check)} is flaky"
             return f"{flaky}: it passed and failed on identical files, so it says nothing about a change."
@@ -98,7 +103,7 @@ def _unrun_sentence(reason: why.UnrunReason) -> str:
             place = "there" if reason.environment else "in a .venv of the project"
             return f"{skipped} Install it {place}, or {_HOW_TO_LIST_CHECKS}."
         case why.UncommittedTestsSkipped():
-            tests = join_names(reason.tests)
+            tests = join_names_as_text(reason.tests)
             return f"These tests are not committed, so they did not run on the files of the commit: {tests}."
         case _:
             assert_never(reason)
@@ -166,7 +171,7 @@ def _taken_sentence(reason: why.CandidateTaken) -> str:
         return f"{reason.seat}'s candidate can be written. There was no check or test to run on it."
     if not passed:
         return f"{reason.seat}'s candidate can be written, and passed no check{where}."
-    return f"{reason.seat}'s candidate passed {join_names(passed)}{where}."
+    return f"{reason.seat}'s candidate passed {join_names_as_text(passed)}{where}."
 
 
 def _only_problem_sentence(seat: str, check: why.FailedCheck) -> str:
@@ -197,8 +202,8 @@ def _merge_sentence(reason: why.MergeReason) -> str:
             return f"All of it is from {reason.base}."
         case why.CandidatesMerged():
             taken = [f"{part} from {seat}" for part, seat in reason.taken]
-            parts = [f"with {join_names(taken)}"] if taken else []
-            parts += [f"without {join_names(reason.removed)}"] if reason.removed else []
+            parts = [f"with {join_names_as_text(taken)}"] if taken else []
+            parts += [f"without {join_names_as_text(reason.removed)}"] if reason.removed else []
             return f"The base is {reason.base}'s candidate, {' and '.join(parts)}."
         case _:
             assert_never(reason)
@@ -209,13 +214,13 @@ def _judge_sentences(reason: why.JudgesCompared) -> Iterator[str]:
         votes = ", ".join(f"{seat} {count}" for seat, count in reason.preferred.items())
         yield f"Between equal candidates, the judges prefer: {votes}."
     if reason.reversed:
-        yield f"Discarded, because the judge reversed itself when the order was swapped: {join_names(reason.reversed)}."
+        yield f"Discarded, because the judge reversed itself when the order was swapped: {join_names_as_text(reason.reversed)}."
     if reason.one_order:
-        yield f"Not counted, because only one order was answered: {join_names(reason.one_order)}."
+        yield f"Not counted, because only one order was answered: {join_names_as_text(reason.one_order)}."
     if reason.own:
-        yield f"Its own work, unsigned, was preferred by {join_names(reason.own)}."
+        yield f"Its own work, unsigned, was preferred by {join_names_as_text(reason.own)}."
     if reason.discarded:
-        directives = join_names([f"“{join_text_lines(directive)}”" for directive in reason.discarded])
+        directives = join_names_as_text([f"“{join_text_lines(directive)}”" for directive in reason.discarded])
         yield f"Discarded, because it was asked for in only one order: {directives}."
     if not reason.preferred:
         no_verdict = "No verdict counts" if reason.reversed or reason.one_order else "No judge answered"
@@ -257,7 +262,7 @@ def _stage_result_sentence(
             failure = run_failure_sentence(reason.failure)
             return f"The program {fails} after {pluralize(reason.runs, 'run')}: {failure}"
         case why.RunRemark():
-            return end_sentence(reason.text)
+            return end_text_as_sentence(reason.text)
         case why.RunStopped():
             return RUN_STOPPED_BY_PERSON
         case why.LastFixNotRun():
@@ -311,9 +316,9 @@ def unverified_candidate_question_sentence(tried: CandidatesTried) -> str:
     """The question whether to take a candidate that could not be verified independently."""
     doubts = [
         _only_problem_sentence(
-            candidate.seat, failed_check(next(check for check in candidate.checks if not check.passed))
+            candidate.seat, failed_check_reason_field(next(check for check in candidate.checks if not check.passed))
         )
-        for candidate in unverified_candidates(tried)
+        for candidate in decide_unverified_candidates(tried)
     ]
     return " ".join((_UNVERIFIED, *doubts, *_difference_sentences(tried.apart), "Take one anyway?"))
 
@@ -343,7 +348,7 @@ def describe_candidate_difference(tried: CandidatesTried, seat: str) -> str:
 def describe_candidate_result(candidate: Candidate, tried: CandidatesTried) -> str:
     """The files of a candidate and the results of running it, for the person who chooses one."""
     ran = "passed what was run." if candidate.checks or candidate.tests else "there was nothing to run it against."
-    result = ran if candidate.passed else describe_first_candidate_problems(candidate_problems(candidate))
+    result = ran if candidate.passed else describe_first_candidate_problems(decide_candidate_problems(candidate))
     return f"{_join_lines(candidate.files)}: {result} {describe_candidate_difference(tried, candidate.seat)}".strip()
 
 
@@ -372,4 +377,4 @@ def _visible_spaces(code: str) -> str:
 
 
 def _join_lines(texts: Iterable[str]) -> str:
-    return join_names([join_text_lines(text) for text in texts])
+    return join_names_as_text([join_text_lines(text) for text in texts])

@@ -8,7 +8,7 @@ from typing import assert_never
 from roundtable.core import reasons as why
 from roundtable.core.candidate_reasons import FailedCheck
 from roundtable.core.effects import ChangePlanned, ChangeRehearsed
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
 from roundtable.core.values import Decision
 from roundtable.report.check_words import check_finding_sentence, failed_check_sentence, refused_file_sentence
 
@@ -73,12 +73,12 @@ def _retry_reason_sentence(
         case why.ApprovalsMissing():
             share = f"{reason.approved} of the {reason.needed} needed seats that did not write the change approved it."
             objections = [
-                f"{seat} asks for changes: {end_sentence(join_text_lines(words))}"
+                f"{seat} asks for changes: {end_text_as_sentence(join_text_lines(words))}"
                 for seat, words in reason.objections.items()
             ]
             return " ".join((share, *objections))
         case why.WorkshopStepFailed():
-            return f"{end_sentence(reason.fault.message)} {reason.fault.help}".strip()
+            return f"{end_text_as_sentence(reason.fault.message)} {reason.fault.help}".strip()
         case why.NotYetWritten():
             return "Nothing has been written yet."
         case why.ChoiceRepeated():
@@ -101,14 +101,14 @@ def write_reason_sentence(reason: why.WriteReason) -> str:
         case why.DryRunEnded():
             return f"This was a dry run: {pluralize(reason.hunks, 'hunk')} shown, nothing written."
         case why.WriteFailed():
-            fault = f"{end_sentence(reason.fault.message)} {reason.fault.help}".strip()
+            fault = f"{end_text_as_sentence(reason.fault.message)} {reason.fault.help}".strip()
             return f"The change was approved and could not be written. {fault}"
         case why.ChangeWritten():
             return _written_sentence(reason)
         case why.NoChecksRun():
             return NO_CHECKS_TO_RUN
         case why.WriteRemark():
-            return end_sentence(reason.text)
+            return end_text_as_sentence(reason.text)
         case why.HunksEdited():
             left = f"left out {_join_lines(reason.rejected)}" if reason.rejected else ""
             rewrote = f"rewrote {_join_lines(reason.rewritten)}" if reason.rewritten else ""
@@ -140,13 +140,13 @@ def _failed_checks_text(checks: Iterable[FailedCheck]) -> str:
 
 
 def _join_lines(texts: Iterable[str]) -> str:
-    return join_names([join_text_lines(text) for text in texts])
+    return join_names_as_text([join_text_lines(text) for text in texts])
 
 
 def change_approval_sentence(planned: ChangePlanned, seats: Sequence[str], preface: str = "", branch: str = "") -> str:
     """The question whether a change of these seats may be written; first the preface."""
     paths = list(dict.fromkeys(hunk.path for hunk in planned.hunks))
-    wants = f"{join_names(seats)} {'wants' if len(seats) == 1 else 'want'} to change"
+    wants = f"{join_names_as_text(seats)} {'wants' if len(seats) == 1 else 'want'} to change"
     change = f"{wants} {pluralize(len(planned.hunks), 'hunk')} in {_join_lines(paths)}."
     tests = f"It changes existing tests: {_join_lines(planned.tests)}." if planned.tests else ""
     question = f"Commit it to the branch {join_text_lines(branch)}?" if branch else "Write it to your workspace?"
@@ -155,7 +155,7 @@ def change_approval_sentence(planned: ChangePlanned, seats: Sequence[str], prefa
 
 def permanent_loss_sentence(rehearsed: ChangeRehearsed) -> str:
     """The question for which the person must type a phrase."""
-    losses = " ".join(end_sentence(join_text_lines(loss)) for loss in rehearsed.destroys)
+    losses = " ".join(end_text_as_sentence(join_text_lines(loss)) for loss in rehearsed.destroys)
     return f"This change loses data permanently: {losses} To allow it, confirm with the words: {rehearsed.phrase}"
 
 

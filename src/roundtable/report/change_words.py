@@ -8,8 +8,8 @@ from roundtable.core.change_history import (
     ChangeHistory,
     DraftAuthors,
     HunkHistory,
-    decode_hunk_choice,
-    newest_tried_candidates,
+    decode_session_hunk_choice,
+    newest_session_candidates,
 )
 from roundtable.core.changeset import (
     NO_NEWLINE_MARK,
@@ -24,8 +24,8 @@ from roundtable.core.changeset import (
     ReplaceFile,
 )
 from roundtable.core.decide.trial_outcome import (
-    is_candidate_unverified,
-    unverified_candidate_reason,
+    decision_reason_for_unverified_candidate,
+    is_tried_candidate_unverified,
 )
 from roundtable.core.effects import (
     Candidate,
@@ -38,7 +38,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
 from roundtable.core.text.wording import pluralize
@@ -54,19 +54,19 @@ _REQUEST_LENGTH = 60
 
 def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
     """A sentence if nothing verified the draft; without a result for the draft, of its author's candidate."""
-    result = newest_tried_candidates(session)
+    result = newest_session_candidates(session)
     if result is None:
         return str(session.charter.settings.get("doubt", ""))
     matches = [candidate for candidate in result.candidates if candidate.draft == draft] or [
         candidate for candidate in result.candidates if candidate.seat == author
     ]
-    doubt = unverified_candidate_reason(matches[0]) if matches else None
+    doubt = decision_reason_for_unverified_candidate(matches[0]) if matches else None
     return candidate_reason_sentence(doubt) if doubt else ""
 
 
 def describe_gate_answer_text(answer: GateAnswered) -> str:
     """The person's text of an answer; a choice of hunks in words."""
-    choice = decode_hunk_choice(answer)
+    choice = decode_session_hunk_choice(answer)
     hunks_by_change = {"left out": choice.rejected, "rewritten": tuple(choice.edited)}
     return "; ".join(f"{change} {', '.join(ids)}" for change, ids in hunks_by_change.items() if ids) or answer.text
 
@@ -205,7 +205,7 @@ def _candidate_result(candidate: Candidate) -> str:
         return "refused"
     if not candidate.checks:
         return "unchecked"
-    if is_candidate_unverified(candidate):
+    if is_tried_candidate_unverified(candidate):
         return "in doubt"
     return "passed" if candidate.passed else "failed"
 
@@ -237,7 +237,7 @@ def render_taken_part_rows(took: Iterable[Contribution]) -> list[tuple[str, ...]
 def describe_proposed_files(reply: str) -> list[str]:
     """One line per file that a reply wants to write; none if the reply cannot be read."""
     try:
-        return list(dict.fromkeys(map(_describe_operation, parse_file_changes(reply).operations)))
+        return list(dict.fromkeys(map(_describe_operation, parse_reply_file_changes(reply).operations)))
     except UnreadableReply:
         return []
 

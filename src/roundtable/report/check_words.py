@@ -8,7 +8,7 @@ from roundtable.core import candidate_reasons as why
 from roundtable.core.candidate_reasons import CheckFinding, FailedCheck, RefusedFile
 from roundtable.core.effects import CheckKind, CheckOutcome
 from roundtable.core.reason_base import Said
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
 
 _MAX_CHECK_OUTPUT = 1_500
 """Largest number of characters of a check's output that a seat sees; the end of it says what went wrong."""
@@ -25,7 +25,7 @@ def describe_check(check: CheckOutcome | FailedCheck) -> str:
 def refused_file_sentence(refused: RefusedFile) -> str:
     """Why a file cannot be written."""
     path = f"{join_text_lines(refused.path)}: " if refused.path else ""
-    return f"{path}{end_sentence(join_text_lines(refused.message))}"
+    return f"{path}{end_text_as_sentence(join_text_lines(refused.message))}"
 
 
 def failed_check_result_sentence(check: CheckOutcome | FailedCheck) -> str:
@@ -40,15 +40,15 @@ def failed_check_sentence(check: FailedCheck) -> str:
     if not message:
         return failed_check_result_sentence(check)
     if check.finding and not isinstance(check.finding, why.FewerTestsRun):
-        return f"{describe_check(check)}: {end_sentence(message)}"
-    return end_sentence(f"{failed_check_result_sentence(check).removesuffix('.')}: {message}")
+        return f"{describe_check(check)}: {end_text_as_sentence(message)}"
+    return end_text_as_sentence(f"{failed_check_result_sentence(check).removesuffix('.')}: {message}")
 
 
 def check_finding_sentence(finding: CheckFinding) -> str:
     """The finding of a built-in check as a sentence."""
     match finding:
         case Said():
-            return end_sentence(join_text_lines(finding.text))
+            return end_text_as_sentence(join_text_lines(finding.text))
         case why.NoEvidence():
             return (
                 "Nothing that was run shows that this does what the task asks: no test fails without it and passes "
@@ -62,7 +62,7 @@ def check_finding_sentence(finding: CheckFinding) -> str:
         case why.NotSupported():
             return "No other candidate behaves like this one, and no other seat's tests show that it is right."
         case why.Contradicted():
-            return f"No other candidate behaves like this one, and it fails tests of {join_names(finding.authors)}."
+            return f"No other candidate behaves like this one, and it fails tests of {join_names_as_text(finding.authors)}."
         case why.NoCodeChanged():
             return "It changes no code, but other candidates for the task do."
         case _:
@@ -87,7 +87,7 @@ def _run_finding_sentence(
             unrun = f" {pluralize(finding.unrun, 'example')} could not be run." if finding.unrun else ""
             return f"{finding.right} of {finding.counted} gave the result that the task says.{unrun}"
         case why.OwnTestsFailed():
-            return f"{join_names([join_text_lines(test) for test in finding.tests])} failed."
+            return f"{join_names_as_text([join_text_lines(test) for test in finding.tests])} failed."
         case why.ProgramDied():
             tests = f"{finding.author}'s tests" if finding.author else "the examples in the task"
             return f"The program ended suddenly before {tests} were done."

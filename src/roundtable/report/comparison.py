@@ -8,7 +8,7 @@ from typing import Literal
 
 from roundtable.core.changeset import Draft
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.core.values import Digest, Value
@@ -91,8 +91,8 @@ def _shared_events(first: Session, second: Session) -> int:
 
 
 def _compare_stages(first: Session, second: Session, drafts: DraftsByDigest) -> Iterator[SessionDifference]:
-    first_ends = {end.stage: end for end in list_stage_ends(first)}
-    second_ends = {end.stage: end for end in list_stage_ends(second)}
+    first_ends = {end.stage: end for end in session_stage_ends(first)}
+    second_ends = {end.stage: end for end in session_stage_ends(second)}
     for stage in dict.fromkeys((*first_ends, *second_ends)):
         before, after = first_ends.get(stage), second_ends.get(stage)
         old, new = before.text if before else "", after.text if after else ""
@@ -117,7 +117,7 @@ def _stage_outcome(end: StageEnd | None) -> str:
 
 def _compare_decisions(first: Session, second: Session) -> SessionDifference | None:
     """The difference of the decisions; None for meetings in stages, whose stages are compared instead."""
-    if list_stage_ends(first) or list_stage_ends(second) or not (first.decision or second.decision):
+    if session_stage_ends(first) or session_stage_ends(second) or not (first.decision or second.decision):
         return None
     before, after = first.decision, second.decision
     old, new = before.text if before else "", after.text if after else ""

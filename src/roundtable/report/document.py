@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.core.text.quotation import escape_markdown_line, quote_markdown, render_markdown_table
+from roundtable.core.text.quotation import escape_markdown_line, markdown_table_text, quote_markdown
 
 
 class Heading(NamedTuple):
@@ -82,7 +82,7 @@ def _parts(block: ReportBlock) -> Iterator[str]:
             marks = ("**", "**") if block.warning else ("", "")
             yield "\n".join(f"- {marks[0]}{escape_markdown_line(line)}{marks[1]}" for line in block.lines)
         case DataTable():
-            yield render_markdown_table(
+            yield markdown_table_text(
                 block.head, (tuple(map(escape_markdown_line, row)) for row in block.rows), block.figures
             )
         case ProgramOutput():

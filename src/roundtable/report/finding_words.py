@@ -16,7 +16,7 @@ from roundtable.core.decide.findings import (
     WeighedFinding,
 )
 from roundtable.core.reasons import FindingRepair
-from roundtable.core.text.wording import fence_code, join_names
+from roundtable.core.text.wording import fence_code_as_markdown, join_names_as_text
 from roundtable.core.values import Decision
 from roundtable.report.stage_notices import finding_repair_sentence
 
@@ -30,7 +30,7 @@ _HEADS = {
 
 def finding_evidence_sentence(evidence: FindingEvidence) -> str:
     """The result of running the programs of a finding, as a sentence."""
-    program = f"program of {join_names(evidence.seats)}"
+    program = f"program of {join_names_as_text(evidence.seats)}"
     match evidence.result:
         case ProofResult.SHOWN:
             return f"A {program} shows it."
@@ -41,7 +41,7 @@ def finding_evidence_sentence(evidence: FindingEvidence) -> str:
         case ProofResult.NOT_RUN:
             return f"The {program} could not be run: {evidence.message}"
         case ProofResult.OTHER_WORDING_LEFT:
-            words = f"the words of {join_names(evidence.seats)}, but not in those of {join_names(evidence.others)}"
+            words = f"the words of {join_names_as_text(evidence.seats)}, but not in those of {join_names_as_text(evidence.others)}"
             return f"A program refutes it in {words}."
         case ProofResult.NO_PROGRAM:
             return "No seat wrote a program that shows it."
@@ -82,8 +82,8 @@ def _no_findings_sentence(decision: Decision) -> str:
     """A sentence that no seat found a fault, with the seats that did not answer."""
     if not decision.missing:
         return "No seat found a fault."
-    absent = join_names(tuple(absence.seat for absence in decision.missing))
-    return f"{join_names(decision.counted)} found no fault; {absent} did not answer."
+    absent = join_names_as_text(tuple(absence.seat for absence in decision.missing))
+    return f"{join_names_as_text(decision.counted)} found no fault; {absent} did not answer."
 
 
 def _review_sections(found: Sequence[WeighedFinding]) -> Iterator[str]:
@@ -97,10 +97,10 @@ def _finding_lines(weighed: WeighedFinding) -> Iterator[str]:
     """A finding with its seats, what running showed, and the program that reproduces it."""
     yield f"- {weighed.finding.line}"
     nowhere = f" Its place does not exist: {weighed.nowhere}" if weighed.nowhere else ""
-    yield f"  Found by {join_names(weighed.finding.seats)}. {finding_evidence_sentence(weighed.evidence)}{nowhere}"
+    yield f"  Found by {join_names_as_text(weighed.finding.seats)}. {finding_evidence_sentence(weighed.evidence)}{nowhere}"
     first = weighed.finding.text
     yield from (
         f"  {report.seat}: {report.issue.text}" for report in weighed.finding.said if report.issue.text != first
     )
     if weighed.standing is FindingStatus.REPRODUCED:
-        yield indent(fence_code(weighed.by[0].program), "  ")
+        yield indent(fence_code_as_markdown(weighed.by[0].program), "  ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from roundtable.core.change_history import newest_change, newest_tried_candidates
+from roundtable.core.change_history import newest_session_candidates, newest_session_change
 from roundtable.core.events import MoveMade, NoteSaid, RoundOpened
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
@@ -384,11 +384,11 @@ class _Page:
 
 
 def _change_html(session: Session) -> Iterator[str]:
-    if candidates := newest_tried_candidates(session):
+    if candidates := newest_session_candidates(session):
         yield "<h2>Candidates</h2>"
         yield _render_html_table(change_words.CANDIDATE_COLUMNS, change_words.render_candidate_table_rows(candidates))
         yield f'<p class="soft">{_escape_html_line(describe_reasons(candidates.how))}</p>'
-    carried = newest_change(session)
+    carried = newest_session_change(session)
     if carried is None:
         return
     yield "<h2>The change</h2>"

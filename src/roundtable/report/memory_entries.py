@@ -10,7 +10,7 @@ from roundtable.core.effects import ApplyChange, ChangeApplied
 from roundtable.core.faults import Fault
 from roundtable.core.ledger import NO_REASON, Entry, EntryKind, EntryState
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import Stage
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import complete_short_answer_text
@@ -106,7 +106,7 @@ def _decided_texts(session: Session, decision: Decision) -> Sequence[str]:
 
 def _agreed_stage_texts(session: Session) -> Sequence[str]:
     """The texts that discussion stages agreed on; without any, the texts of all stages."""
-    ends = [end for end in list_stage_ends(session) if end.text and end.how != "failed"]
+    ends = [end for end in session_stage_ends(session) if end.text and end.how != "failed"]
     discussion_stages = {stage.name for stage in Stage.list_of(session.charter) if stage.kind == "discussion"}
     chosen = [end for end in ends if end.stage in discussion_stages] or ends
     return [f"{end.stage}: {end.text}" for end in chosen]

@@ -9,7 +9,7 @@ from roundtable.core import reasons as why
 from roundtable.core.events import LimitReached
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import LeadReason, Reason
-from roundtable.core.text.wording import end_sentence, join_names, pluralize
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, pluralize
 from roundtable.core.values import Decision, Substitution
 from roundtable.report.candidate_words import candidate_reason_sentence
 from roundtable.report.change_reasons import rehearsal_reason_sentence, write_reason_sentence
@@ -127,14 +127,14 @@ def _agreement_sentence(reason: why.AgreementReason) -> str:
 def _score_sentence(reason: why.ScoreReason) -> str:
     match reason:
         case why.ScoresMissing():
-            return f"{join_names(reason.seats)} gave no score that counts."
+            return f"{join_names_as_text(reason.seats)} gave no score that counts."
         case why.AllScoresLow():
             return f"Every seat scored {reason.limit:g} or less."
         case why.ScoresTooLow():
-            return f"{join_names(reason.seats)} scored under {reason.minimum:g}."
+            return f"{join_names_as_text(reason.seats)} scored under {reason.minimum:g}."
         case why.BlockingIssuesOpen():
             sees = "sees" if len(reason.seats) == 1 else "see"
-            return f"{join_names(reason.seats)} still {sees} an open issue that blocks."
+            return f"{join_names_as_text(reason.seats)} still {sees} an open issue that blocks."
         case why.ScoresHighEnough():
             return f"Every seat scored {reason.minimum:g} or more and nothing blocks."
         case why.ScoresGiven():
@@ -148,12 +148,12 @@ def _score_sentence(reason: why.ScoreReason) -> str:
 def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
     match reason:
         case why.RootCauseUnclear():
-            unnamed = f" {join_names(reason.unnamed)} named none." if reason.unnamed else ""
+            unnamed = f" {join_names_as_text(reason.unnamed)} named none." if reason.unnamed else ""
             return f"Fewer than {reason.needed} doctors are sure of the same root cause.{unnamed}"
         case why.RootCausesTied():
-            return f"The doctors are split: as many are sure of {join_names(reason.causes)}."
+            return f"The doctors are split: as many are sure of {join_names_as_text(reason.causes)}."
         case why.RootCauseFound():
-            return f"{join_names(reason.seats)} are sure of the same root cause."
+            return f"{join_names_as_text(reason.seats)} are sure of the same root cause."
         case why.NobodyDiagnosed():
             return "None of the doctors gave a diagnosis that can be read."
         case _:
@@ -168,7 +168,7 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
             return f"The {reason.counted} counted seats recommend different answers, {_OPINION_ROUND[reason.after]}."
         case why.RisksOpen():
             sees = "sees" if len(reason.seats) == 1 else "see"
-            return f"{join_names(reason.seats)} {sees} risks to settle first."
+            return f"{join_names_as_text(reason.seats)} {sees} risks to settle first."
         case why.FindingsReviewed():
             seats = f"{reason.seats} seats" if reason.seats > 1 else "One seat"
             count = sum(reason.findings.values())
@@ -182,7 +182,7 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
         case why.ProofsNotRun():
             return f"No program could be run, so no finding is confirmed or refuted: {reason.why}"
         case why.FindingsUnproven():
-            names = join_names(reason.findings)
+            names = join_names_as_text(reason.findings)
             return f"No program confirmed or refuted these findings: {names}."
         case _:
             assert_never(reason)
@@ -196,7 +196,7 @@ def _scores_text(scores: dict[str, float]) -> str:
 def _vote_sentence(reason: why.VoteReason) -> str:
     match reason:
         case why.ObjectionsRaised():
-            return f"{join_names(reason.seats)} {'objects' if len(reason.seats) == 1 else 'object'}."
+            return f"{join_names_as_text(reason.seats)} {'objects' if len(reason.seats) == 1 else 'object'}."
         case why.SupportTooLow():
             return f"{reason.supporting} of {reason.voting} seats support the proposal; {reason.needed} are needed."
         case why.SupportReached():
@@ -214,7 +214,7 @@ def _vote_sentence(reason: why.VoteReason) -> str:
         case why.EliminationWinner():
             return f"Nobody beats every other candidate; {reason.winner} wins by elimination."
         case why.CandidatesTied():
-            return f"{join_names(reason.candidates)} are tied, one against one and by elimination."
+            return f"{join_names_as_text(reason.candidates)} are tied, one against one and by elimination."
         case _:
             assert_never(reason)
 
@@ -226,9 +226,9 @@ def _recount_sentence(reason: why.RecountReason) -> str:
         case why.LastRemaining():
             return f"{reason.winner} remains after the others are eliminated."
         case why.VotesTied() if reason.votes:
-            return f"{reason.votes} of {reason.counted} seats each: {join_names(reason.leaders)}."
+            return f"{reason.votes} of {reason.counted} seats each: {join_names_as_text(reason.leaders)}."
         case why.VotesTied():
-            return f"{join_names(reason.leaders)} are tied."
+            return f"{join_names_as_text(reason.leaders)} are tied."
         case why.NoBallots():
             return "There are no ballots."
         case why.NoPositions():
@@ -250,7 +250,7 @@ def _person_sentence(reason: why.PersonReason) -> str:
         case why.PersonCancelled():
             return "A person cancelled the session."
         case why.DecreeUpheld():
-            because = f" It was rejected because: {end_sentence(reason.why)}" if reason.why else ""
+            because = f" It was rejected because: {end_text_as_sentence(reason.why)}" if reason.why else ""
             return f"{reason.position} repeats {reason.entry} ({reason.text}) and does not address it.{because}"
         case why.DecreeAllowed():
             repeats = f"{reason.position} repeats {reason.entry} ({reason.text}) and does not address it"
@@ -277,7 +277,7 @@ def _stage_sentence(reason: why.StageReason) -> str:
             names = f": {', '.join(reason.stages)}" if reason.stages else ""
             return f"{pluralize(count, 'stage')} {'was' if count == 1 else 'were'} held{names}."
         case why.JudgeReadOwnWords():
-            return f"In {join_names(reason.stages)} the judge also read its own answer, unsigned."
+            return f"In {join_names_as_text(reason.stages)} the judge also read its own answer, unsigned."
         case why.LastRunFailed():
             return f"The project is finished, but {'its last run failed' if reason.ran else 'it could not be run'}."
         case why.StageFailed():

@@ -15,13 +15,13 @@ from roundtable.core.decide import (
     rule_ranked_vote,
     rule_score_threshold,
 )
-from roundtable.core.decide.positions import normalize_position
+from roundtable.core.decide.positions import normalize_counted_position
 from roundtable.core.decide.ruling import Ruling
 from roundtable.core.decide.seat_positions import (
     STANCE_POSITIONS,
     SeatPositions,
-    resolve_proposal_id,
-    trace_seat_positions,
+    resolve_voted_proposal_id,
+    seat_positions_up_to_decision,
 )
 from roundtable.core.reasons import (
     CondorcetWinner,
@@ -34,7 +34,7 @@ from roundtable.core.reasons import (
     VotesTied,
 )
 from roundtable.core.session import Session
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Decision, Outcome, Round
 from roundtable.core.verdict import Stance, Verdict
 from roundtable.report.costs import NO_VALUE, CostLine, build_cost_report
@@ -127,7 +127,7 @@ def render_seat_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
 def render_rule_recount_rows(recount: Recount) -> list[tuple[str, ...]]:
     """A row per applicable rule under RULE_RECOUNT_COLUMNS."""
     return [
-        (rule.rule, rule.outcome, rule.winner or NO_VALUE, join_names(rule.turns_on) or "nobody", rule.why)
+        (rule.rule, rule.outcome, rule.winner or NO_VALUE, join_names_as_text(rule.turns_on) or "nobody", rule.why)
         for rule in recount.rules
         if rule.applies
     ]
@@ -175,7 +175,9 @@ def _same_winner(decision: Decision, other: Decision, without: str) -> bool:
         decision.winner, set[str]()
     )
     others = {proposal.id: set(proposal.authors) for proposal in other.proposals}.get(other.winner, set[str]())
-    return bool(authors & others) or (normalize_position(decision.position) == normalize_position(other.position) != "")
+    return bool(authors & others) or (
+        normalize_counted_position(decision.position) == normalize_counted_position(other.position) != ""
+    )
 
 
 # --- the whole -----------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ def build_recount_report(session: Session, absences: Mapping[str, SeatAbsence]) 
     """Recount a decided session; `absences` come from replaying its meeting without each seat."""
     decision = session.decision
     assert decision is not None
-    positions = trace_seat_positions(session)
+    positions = seat_positions_up_to_decision(session)
     bills = {line.name: line for line in build_cost_report(session).seats}
     return Recount(
         session.id,
@@ -234,7 +236,7 @@ def _recount_rules(
             continue
         ruling = count(seats)
         result = (ruling.outcome, ruling.winner)
-        winner = resolve_proposal_id(ruling.winner, decision.proposals)
+        winner = resolve_voted_proposal_id(ruling.winner, decision.proposals)
         without = {seat: count([name for name in seats if name != seat]) for seat in seats}
         yield RuleRecount(
             name,

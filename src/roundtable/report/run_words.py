@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.candidate_reasons import RunFailure
-from roundtable.core.decide.program_run import find_program_run_failure
+from roundtable.core.decide.program_run import decide_program_run_failure
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines
 
 RUN_STOPPED_BY_PERSON = "The person stopped the program."
 _MAX_STEP_OUTPUT = 6_000
@@ -68,10 +68,10 @@ def _reached_time_limit(run: ProjectRan) -> bool:
 def run_failure_sentence(failure: RunFailure) -> str:
     """Why a run of the program failed, in one line."""
     if not failure.step:
-        return end_sentence(_shorten_line(failure.why or "Nothing was run", _MAX_FAILURE_LENGTH))
+        return end_text_as_sentence(_shorten_line(failure.why or "Nothing was run", _MAX_FAILURE_LENGTH))
     line = f": {failure.line}" if failure.line else ""
     result = _step_result(failure.step, failure.command, failure.code)
-    return end_sentence(_shorten_line(f"{result}{line}", _MAX_FAILURE_LENGTH))
+    return end_text_as_sentence(_shorten_line(f"{result}{line}", _MAX_FAILURE_LENGTH))
 
 
 def install_step_question_sentence(argv: Sequence[str]) -> str:
@@ -86,9 +86,9 @@ def install_step_question_sentence(argv: Sequence[str]) -> str:
 
 def program_rerun_question_sentence(run: ProjectRan, fixes: Sequence[Contribution]) -> str:
     """The question whether to run the program again with a fix."""
-    seats = join_names(list(dict.fromkeys(fix.seat for fix in fixes)))
-    files = _shorten_line(join_names(list(dict.fromkeys(fix.path for fix in fixes))), _MAX_FILES_LENGTH)
-    failure = run_failure_sentence(find_program_run_failure(run))
+    seats = join_names_as_text(list(dict.fromkeys(fix.seat for fix in fixes)))
+    files = _shorten_line(join_names_as_text(list(dict.fromkeys(fix.path for fix in fixes))), _MAX_FILES_LENGTH)
+    failure = run_failure_sentence(decide_program_run_failure(run))
     return f"The program failed: {failure} {seats} fixed {files}. Run it again?"
 
 

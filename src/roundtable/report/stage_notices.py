@@ -6,7 +6,7 @@ from typing import assert_never
 
 from roundtable.core import reasons as why
 from roundtable.core.reasons import FindingRepair, RepairCause
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
 
 NO_JUDGE_ASKED = "No judge was asked: the limits of the session were reached"
 _OWN_ANSWER_CAUSES = {
@@ -33,9 +33,9 @@ def notice_reason_sentence(reason: why.NoticeReason) -> str:
         case why.StageNotHeld():
             return "No seat was asked: the limits of the session were reached."
         case why.SeatMissing():
-            return f"{reason.seat} did not answer in {reason.round}: {end_sentence(reason.fault.message)}"
+            return f"{reason.seat} did not answer in {reason.round}: {end_text_as_sentence(reason.fault.message)}"
         case why.JudgesMissing():
-            return f"{join_names(reason.seats)} did not answer as judge."
+            return f"{join_names_as_text(reason.seats)} did not answer as judge."
         case why.JudgeNotAsked():
             return f"{NO_JUDGE_ASKED}."
         case why.JudgedOwnAnswer():
@@ -65,7 +65,7 @@ def _review_notice_sentence(
         case why.NothingToReview():
             return "There is no code to review."
         case why.PartsUnreviewedBySeat():
-            return f"{reason.seat} did not review part {join_names(list(map(str, reason.parts)))} of {reason.total}."
+            return f"{reason.seat} did not review part {join_names_as_text(list(map(str, reason.parts)))} of {reason.total}."
         case why.PartsUnreviewed():
             return f"{reason.parts} of {reason.total} parts were not reviewed: the limits of the session were reached."
         case why.FixesNotRun():
@@ -98,7 +98,7 @@ def _unfixed_finding(id: str, repair: FindingRepair) -> str:
 def finding_repair_sentence(repair: FindingRepair) -> str:
     """Whether a finding was fixed, and why."""
     state, cause = "Fixed" if repair.fixed else "Not fixed", _repair_cause(repair)
-    return f"{state}: {end_sentence(cause)}" if cause else f"{state}."
+    return f"{state}: {end_text_as_sentence(cause)}" if cause else f"{state}."
 
 
 def _repair_cause(repair: FindingRepair) -> str:
@@ -109,6 +109,6 @@ def _repair_cause(repair: FindingRepair) -> str:
         case RepairCause.REFUSED:
             return repair.message
         case RepairCause.BROKE_CHECKS:
-            return f"the fix was discarded because {join_names(repair.checks)} passed before it and not with it"
+            return f"the fix was discarded because {join_names_as_text(repair.checks)} passed before it and not with it"
         case cause:
             return _REPAIR_CAUSES[cause]

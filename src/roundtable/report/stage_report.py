@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from roundtable.core.decide.findings import pool_findings, weigh_findings_by_proof
+from roundtable.core.decide.findings import decide_pooled_findings, weigh_findings_by_proof
 from roundtable.core.decide.ruling import rule_by_judge as ruling_of
 from roundtable.core.effects import (
     CandidatesTried,
@@ -25,14 +25,14 @@ from roundtable.core.stage_address import StageAddress
 from roundtable.core.stage_history import (
     StageAttempt,
     StageFileChange,
-    attempt_gates,
-    attempt_results,
-    final_stage_attempts,
-    list_stage_attempts,
+    session_attempt_gates,
+    session_attempt_results,
+    session_final_stage_attempts,
+    session_stage_attempts,
 )
 from roundtable.core.stages import Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Decision, Gate, Outcome
 from roundtable.core.verdict import Verdict
 from roundtable.report import phrases
@@ -96,7 +96,7 @@ def _build_stage_blocks(
     yield from _candidate_blocks(session, name)
     yield from _ruling_blocks(rounds, end)
     yield from _file_blocks(changes)
-    if answers := tuple(_build_gate_answer_blocks(session, attempt_gates(session, name))):
+    if answers := tuple(_build_gate_answer_blocks(session, session_attempt_gates(session, name))):
         yield Heading(3, "Answers at gates")
         yield from answers
 
@@ -142,17 +142,17 @@ def _finding_blocks(session: Session, name: str, rounds: Sequence[RoundRecord]) 
     rounds_read = [
         record.result(record.closed) for record in rounds if record.opened.expect.codec == "findings" and record.closed
     ]
-    proven = attempt_results(session, name, ClaimsProven)
+    proven = session_attempt_results(session, name, ClaimsProven)
     rows = [
         (
             finding.finding.id,
             finding.finding.severity,
             finding.finding.said[0].issue.location,
             finding.finding.text,
-            join_names(finding.finding.seats),
+            join_names_as_text(finding.finding.seats),
             finding.standing,
         )
-        for finding in weigh_findings_by_proof(pool_findings(*rounds_read), proven)
+        for finding in weigh_findings_by_proof(decide_pooled_findings(*rounds_read), proven)
     ]
     if rows:
         yield Heading(3, "Findings")
@@ -160,7 +160,7 @@ def _finding_blocks(session: Session, name: str, rounds: Sequence[RoundRecord]) 
 
 
 def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
-    results = attempt_results(session, name, CandidatesTried)
+    results = session_attempt_results(session, name, CandidatesTried)
     if results:
         yield Heading(3, "Candidates")
         yield DataTable(CANDIDATE_COLUMNS, tuple(render_candidate_table_rows(results[-1])))
@@ -169,7 +169,7 @@ def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
 
 
 def _run_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
-    for number, run in enumerate(attempt_results(session, name, ProjectRan), 1):
+    for number, run in enumerate(session_attempt_results(session, name, ProjectRan), 1):
         yield Heading(3, f"Run {number}", "passed" if run.passed else "stopped" if run.stopped else "failed")
         if description := " ".join(filter(None, (describe_run_method(run), run.why))):
             yield Paragraph(description)
@@ -223,18 +223,18 @@ def render_stage_report_blocks(
     session: Session, records: Sequence[Recorded], changes: ChangesByAttempt
 ) -> Iterator[ReportBlock]:
     """All blocks of the report."""
-    attempts = list_stage_attempts(records)
+    attempts = session_stage_attempts(records)
     titles = _stage_titles(session)
     yield from _heading_blocks(session)
-    yield from _overview_blocks(session, final_stage_attempts(attempts), titles, changes)
-    final_names = {attempt.name for attempt in final_stage_attempts(attempts)}
+    yield from _overview_blocks(session, session_final_stage_attempts(attempts), titles, changes)
+    final_names = {attempt.name for attempt in session_final_stage_attempts(attempts)}
     for attempt in attempts:
         yield from _build_stage_blocks(
             session, attempt, titles, changes.get(attempt.name, ()), again=attempt.name not in final_names
         )
     yield from _note_blocks(session)
-    yield from _project_blocks(session, final_stage_attempts(attempts), changes)
-    yield from _contribution_blocks(session, final_stage_attempts(attempts))
+    yield from _project_blocks(session, session_final_stage_attempts(attempts), changes)
+    yield from _contribution_blocks(session, session_final_stage_attempts(attempts))
     yield from _cost_blocks(session, titles)
 
 
@@ -312,7 +312,7 @@ def _project_blocks(
     if not (deliveries or applied_changes or files):
         return
     yield Heading(2, "The project")
-    yield from _build_gate_answer_blocks(session, attempt_gates(session, ""))
+    yield from _build_gate_answer_blocks(session, session_attempt_gates(session, ""))
     for delivery in deliveries:
         yield Paragraph(f"Delivered: {delivery.path}{f', commit {delivery.commit[:12]}' if delivery.commit else ''}")
     for change in applied_changes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
-from roundtable.core.replies.judge import replace_labels_in_judge_directive
+from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.stage_history import StageFileChange
 from roundtable.core.stages import Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import end_sentence, join_names, join_text_lines, pluralize
+from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
 from roundtable.core.verdict import Directives
 from roundtable.report.reasons import reason_sentence
 from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, describe_run_method
@@ -54,9 +54,9 @@ def describe_stage_end(end: StageEnd) -> Iterator[str]:
     yield f"{sanitize_line(end.stage)}{again} {STAGE_ENDING_WORDS[end.how]}{judged}."
     if end.base:
         others = sorted({part.seat for part in end.took} - {end.base})
-        parts = f", with parts of {join_names(others)}" if others else ""
+        parts = f", with parts of {join_names_as_text(others)}" if others else ""
         yield f"The base is the version of {sanitize_line(end.base)}{parts}."
-    yield from (end_sentence(sanitize_line(sentence)) for sentence in stage_notice_sentences(end))
+    yield from (end_text_as_sentence(sanitize_line(sentence)) for sentence in stage_notice_sentences(end))
 
 
 def stage_notice_sentences(end: StageEnd) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def stage_notice_sentences(end: StageEnd) -> tuple[str, ...]:
 def stage_gate_sentence(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """The question to the person after a stage."""
     ending = f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."
-    notices = map(end_sentence, stage_notice_sentences(end))
+    notices = map(end_text_as_sentence, stage_notice_sentences(end))
     return " ".join((ending, *notices, "Is this the result?" if last else "Continue?"))
 
 
@@ -97,7 +97,7 @@ def describe_stage_history(ends: Sequence[StageEnd]) -> str:
 
 def _describe_run(run: ProjectRan) -> Iterator[str]:
     yield from (
-        end_sentence(sanitize_line(sentence))
+        end_text_as_sentence(sanitize_line(sentence))
         for sentence in (describe_run_method(run), *run.notes, run.why)
         if sentence
     )
@@ -111,8 +111,7 @@ def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> 
     """The ruling of a judge on the files of a stage, without labels and names of seats."""
     names = {label: "the base" if label == directives.base else "another candidate" for label in candidates}
     additions = [
-        replace_labels_in_judge_directive(directive, names)
-        for directive in (*directives.incorporate, *directives.must_fix)
+        unblind_judge_reply_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
     ]
     if not additions:
         return "The judge took one candidate as it is."
@@ -123,5 +122,5 @@ def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> 
 def stage_files_question_sentence(title: str, verdict: str, options: Sequence[str]) -> str:
     """The question whose files to take; `verdict` is what the judge said, with the options that remain."""
     remaining = f": {'; '.join(map(join_text_lines, options))}" if options else ""
-    ruled = end_sentence(f"{verdict}{remaining}")
+    ruled = end_text_as_sentence(f"{verdict}{remaining}")
     return f"{title}: there is no agreement on whose files to take. {ruled} Whose files do you choose?"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from roundtable.core.changeset import Refusal
-from roundtable.core.decide.trial_outcome import candidate_problems
+from roundtable.core.decide.trial_outcome import decide_candidate_problems
 from roundtable.core.effects import (
     ApplyChange,
     Candidate,
@@ -221,7 +221,7 @@ def _describe_refusal(refusal: Refusal) -> str:
 def _first_problems(candidates: Sequence[Candidate]) -> Iterator[str]:
     """The first problem of each candidate that did not pass."""
     for candidate in candidates:
-        if problem := next(candidate_problem_sentences(candidate_problems(candidate)), ""):
+        if problem := next(candidate_problem_sentences(decide_candidate_problems(candidate)), ""):
             yield f"  {sanitize_line(candidate.seat)}: {sanitize_line(problem, _LONGEST)}"
 
 

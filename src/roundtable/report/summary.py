@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from roundtable.core.change_history import newest_change, newest_tried_candidates
+from roundtable.core.change_history import newest_session_candidates, newest_session_change
 from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.core.values import Decision, Seat
@@ -42,7 +42,7 @@ def report_session_as_data(session: Session, *, texts: bool = False) -> dict[str
         "round": newest.name if newest else None,
         "rounds": [report_round_as_data(record, texts=texts) for record in session.rounds.values()],
         "decision": None if decision is None else _summarize_decision(decision),
-        "candidates": None if (candidates := newest_tried_candidates(session)) is None else _all_fields(candidates),
+        "candidates": None if (candidates := newest_session_candidates(session)) is None else _all_fields(candidates),
         "change": _summarize_change(session),
         "usage": report_usage_as_data(session),
         "limits": _all_fields(session.limits),
@@ -100,7 +100,7 @@ def report_usage_as_data(session: Session) -> dict[str, Any]:
 
 def _summarize_change(session: Session) -> dict[str, Any] | None:
     """The plan with the origin of every hunk, the rehearsal and what was written; None without a plan."""
-    change = newest_change(session)
+    change = newest_session_change(session)
     if change is None:
         return None
     hunks = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from roundtable.core.change_history import newest_change, newest_tried_candidates
+from roundtable.core.change_history import newest_session_candidates, newest_session_change
 from roundtable.core.events import NoteSaid, RoundOpened
 from roundtable.core.session import RoundRecord, Session, Turn
-from roundtable.core.text.quotation import escape_markdown_line, quote_markdown, render_markdown_table
+from roundtable.core.text.quotation import escape_markdown_line, markdown_table_text, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision
 from roundtable.report import change_words, phrases
@@ -175,7 +175,7 @@ def _vote_table(decision: Decision) -> str:
         )
         for proposal in decision.proposals
     ]
-    return render_markdown_table(("", *phrases.PROPOSAL_COLUMNS, *votes), rows)
+    return markdown_table_text(("", *phrases.PROPOSAL_COLUMNS, *votes), rows)
 
 
 def _note_parts(note: NoteSaid) -> Iterator[str]:
@@ -231,11 +231,11 @@ def _gate_parts(session: Session) -> Iterator[str]:
 
 def _change_parts(session: Session) -> Iterator[str]:
     """The candidates and the change, hunk by hunk with its origin."""
-    if candidates := newest_tried_candidates(session):
+    if candidates := newest_session_candidates(session):
         yield "## Candidates"
         yield _inline_table(change_words.CANDIDATE_COLUMNS, change_words.render_candidate_table_rows(candidates))
         yield escape_markdown_line(describe_reasons(candidates.how))
-    carried = newest_change(session)
+    carried = newest_session_change(session)
     if carried is None:
         return
     yield "## The change"
@@ -254,7 +254,7 @@ def _change_parts(session: Session) -> Iterator[str]:
 
 
 def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    return render_markdown_table(head, [tuple(map(escape_markdown_line, row)) for row in rows])
+    return markdown_table_text(head, [tuple(map(escape_markdown_line, row)) for row in rows])
 
 
 def _cost_parts(session: Session) -> Iterator[str]:
@@ -262,7 +262,7 @@ def _cost_parts(session: Session) -> Iterator[str]:
     if costs.total.calls or costs.total.failed:
         yield "## Cost"
         rows = [_cost_row(line) for line in (*costs.seats, *costs.rounds, costs.total)]
-        yield render_markdown_table(("", *phrases.COST_COLUMNS), rows)
+        yield markdown_table_text(("", *phrases.COST_COLUMNS), rows)
 
 
 def _cost_row(line: CostLine) -> tuple[str, ...]:

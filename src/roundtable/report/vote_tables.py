@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from roundtable.core.decide.vote import (
     EliminationStep,
     RankedBallots,
-    elimination_steps,
     pairwise_preferences,
     rule_ranked_vote,
+    vote_elimination_steps,
 )
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.text.quotation import escape_markdown_line, render_markdown_table
+from roundtable.core.text.quotation import escape_markdown_line, markdown_table_text
 from roundtable.report.reasons import decision_sentence, describe_reasons
 
 _RANKED_BALLOT = "ranked-ballot"
@@ -40,12 +40,12 @@ def _vote_sections(session: Session, record: RoundRecord) -> Iterator[str]:
         for seat in record.opened.electorate
         if seat not in ballots
     ]
-    yield render_markdown_table(("Seat", "Best first"), [*ballot_rows, *missing_rows])
+    yield markdown_table_text(("Seat", "Best first"), [*ballot_rows, *missing_rows])
     yield "## One against one"
     yield _pairwise_table(ballots, ids)
     yield "## By elimination"
-    yield render_markdown_table(
-        ("Count", *map(escape_markdown_line, ids), "Out"), _elimination_rows(elimination_steps(ballots, ids), ids)
+    yield markdown_table_text(
+        ("Count", *map(escape_markdown_line, ids), "Out"), _elimination_rows(vote_elimination_steps(ballots, ids), ids)
     )
 
 
@@ -66,7 +66,7 @@ def _pairwise_table(ballots: RankedBallots, ids: Sequence[str]) -> str:
         (escape_markdown_line(row), *("–" if row == column else f"{counts[row, column]}" for column in ids))
         for row in ids
     ]
-    return render_markdown_table(("preferred to", *map(escape_markdown_line, ids)), rows)
+    return markdown_table_text(("preferred to", *map(escape_markdown_line, ids)), rows)
 
 
 def _elimination_rows(steps: Sequence[EliminationStep], ids: Sequence[str]) -> Iterator[tuple[str, ...]]:

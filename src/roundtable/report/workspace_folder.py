@@ -13,7 +13,7 @@ import msgspec
 from roundtable.core.ledger import Entry, EntryKind
 from roundtable.core.session import SeatState, Session
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
-from roundtable.core.text.sanitize import is_folder_name_letter, sanitize_text
+from roundtable.core.text.sanitize import is_file_name_letter, sanitize_text
 from roundtable.report.second_opinion_run import render_data_as_json
 from roundtable.report.transcript import (
     render_decision_as_markdown,
@@ -71,7 +71,7 @@ def _session_folder_name(session: Session) -> str:
 
 
 def _is_folder_name(slug: str) -> bool:
-    plain = all(letter == "-" or is_folder_name_letter(letter) for letter in slug) and slug == slug.lower()
+    plain = all(letter == "-" or is_file_name_letter(letter) for letter in slug) and slug == slug.lower()
     return plain and not slug.startswith("-") and 0 < len(slug.encode()) <= _LONGEST_NAME
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from roundtable.core.events import EntryWritten, Recorded, SessionEnded
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.text.wording import content_words, split_words
+from roundtable.core.text.wording import content_words_of_text, split_words
 
 FILED_EVENTS = (SessionEnded, EntryWritten)
 """The events after which a session has entries to file."""
@@ -123,7 +123,7 @@ class SqliteLedger:
 
         The text is never read as a query expression.
         """
-        words = " OR ".join(f'"{word}"' for word in content_words(text))
+        words = " OR ".join(f'"{word}"' for word in content_words_of_text(text))
         if not words:
             return []
         query = f"""
@@ -212,7 +212,7 @@ class InMemoryLedger:
         self, words: str, workspace: str, kinds: Sequence[EntryKind] = (), limit: int | None = 20
     ) -> list[Entry]:
         """Return the entries that share words with a text, the most relevant first."""
-        query_words = set(content_words(words))
+        query_words = set(content_words_of_text(words))
         matches = [(_shared(query_words, entry), entry) for entry in await self.entries(workspace, kinds, None)]
         return [entry for shared, entry in sorted(matches, key=lambda match: -match[0]) if shared][:limit]
 

@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.text.sanitize import replace_surrogates
+from roundtable.core.text.sanitize import replace_surrogates_in_text
 from roundtable.core.values import Reply, Request, Usage, WaitNotice
 from roundtable.voices import http_client
 from roundtable.voices.dialects import create_dialect
@@ -160,7 +160,7 @@ class HttpVoice:
 
 def _estimate_prompt_tokens(request: Request) -> int:
     """Estimate the tokens of the request at four bytes per token."""
-    return sum(len(replace_surrogates(message.text).encode()) for message in request.messages) // 4
+    return sum(len(replace_surrogates_in_text(message.text).encode()) for message in request.messages) // 4
 
 
 def _derive_conversation_id(request: Request) -> str:

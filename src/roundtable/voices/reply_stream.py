@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.text.sanitize import replace_surrogates
+from roundtable.core.text.sanitize import replace_surrogates_in_text
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
 from roundtable.voices.dialects.dialect import ReplyReader
@@ -111,7 +111,7 @@ class ReplyStream:
 
     def _compute_usage(self, prompt_tokens: int, text: str) -> Usage:
         """Return the reported usage, else an estimate at four bytes per token if there was a reply."""
-        output_tokens = len(replace_surrogates(text).encode()) // 4
+        output_tokens = len(replace_surrogates_in_text(text).encode()) // 4
         counted = self._answer.usage()
         if counted is None:
             answered = text or (self.complete and self.fault is None)

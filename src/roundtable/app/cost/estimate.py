@@ -18,7 +18,7 @@ from roundtable.app.opening.context_window import (
 )
 from roundtable.app.opening.meeting_catalog import MeetingCatalog
 from roundtable.core.replies import find_reply_codec
-from roundtable.core.replies.file_changes import choose_changes_codec
+from roundtable.core.replies.file_changes import choose_reply_changes_codec
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.text.chunks import CHUNK_TOKENS, SizedFile
 from roundtable.core.usage import BYTES_PER_TOKEN
@@ -265,7 +265,7 @@ class MeetingEstimate:
         """Return the bytes of the reply instructions; the worst case assumes long files."""
         sizes = (*(item.size for item in self._charter.context), *self._project.sizes)
         form = (
-            (FILE_PARTS_CODEC if at_worst else choose_changes_codec(sizes))
+            (FILE_PARTS_CODEC if at_worst else choose_reply_changes_codec(sizes))
             if round.codec == WHOLE_FILES_CODEC
             else round.codec
         )

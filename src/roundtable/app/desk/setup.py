@@ -219,9 +219,9 @@ class Setup:
     @staticmethod
     def folder_name(question: str) -> str:
         """Return a folder name made of the words of a question."""
-        from roundtable.core.text.slugs import make_question_slug
+        from roundtable.core.text.slugs import make_slug_from_text
 
-        return make_question_slug(question, "").lstrip("-")
+        return make_slug_from_text(question, "").lstrip("-")
 
     @staticmethod
     def skill_readers(names: tuple[str, ...] = ()) -> list[SkillAgent]:

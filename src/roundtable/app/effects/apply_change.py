@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.candidate_reasons import UncommittedTestsSkipped
-from roundtable.core.change_history import decode_hunk_choice, newest_change_plan, trace_draft_authors
+from roundtable.core.change_history import decode_session_hunk_choice, newest_session_change_plan, session_draft_authors
 from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
 from roundtable.core.effects import (
     ApplyChange,
@@ -209,7 +209,7 @@ class ChangeApplier:
             effect.message,
             session.id,
             candidate_request_source(session),
-            _name_producers(session, effect.draft, decode_hunk_choice(answer), person),
+            _name_producers(session, effect.draft, decode_session_hunk_choice(answer), person),
             person,
             {check.name: "passed" if check.passed else "failed" for check in checks},
         )
@@ -343,11 +343,11 @@ def _confirmation_phrase(files: Sequence[DraftFile]) -> str:
 
 def _name_producers(session: Session, draft: Digest, choice: HunkChoice, person: str) -> tuple[str, ...]:
     """Return the authors: the seats of the draft or the seat that implements it, and the person for edited hunks."""
-    plan = newest_change_plan(session)
+    plan = newest_session_change_plan(session)
     kept = {hunk.id for hunk in plan[1].hunks} - set(choice.rejected) if plan else set[str]()
     if kept and kept <= choice.edited.keys():
         return (person,)
-    authors = trace_draft_authors(session, draft)
+    authors = session_draft_authors(session, draft)
     executing = str(session.charter.settings.get("by", ""))
     seats = (*authors.seats, *(contribution.seat for contribution in authors.took)) or (executing,)
     return tuple(filter(None, dict.fromkeys((*seats, person if choice.edited else ""))))

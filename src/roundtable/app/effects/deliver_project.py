@@ -9,15 +9,15 @@ from pathlib import Path
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
-from roundtable.core.handover import HandoverForm, project_handover_path
+from roundtable.core.handover import HandoverForm, session_handover_path
 from roundtable.core.session import Session
 from roundtable.core.stage_history import (
     StageAttempt,
-    attempt_approver,
-    final_stage_attempts,
-    last_attempt_checks,
-    list_stage_attempts,
-    stage_contributors,
+    session_attempt_approver,
+    session_attempt_checks,
+    session_final_stage_attempts,
+    session_stage_attempts,
+    session_stage_contributors,
 )
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
@@ -44,7 +44,7 @@ class ProjectDelivery:
         self, session: Session, records: Sequence[Recorded], effect: DeliverProject
     ) -> ProjectDelivered | Fault:
         """Deliver the project if the record contains a person's approval of exactly this form and place."""
-        ends = [attempt.end for attempt in final_stage_attempts(list_stage_attempts(records))]
+        ends = [attempt.end for attempt in session_final_stage_attempts(session_stage_attempts(records))]
         if problem := _find_missing_approval(session, ends, effect):
             return Fault.of(FaultKind.PERMISSION, problem, help="Nothing was written.")
         try:
@@ -67,7 +67,7 @@ class ProjectDelivery:
         base = await asyncio.to_thread(read_deliverable_project_files, Path(charter.workspace)) if existing else {}
         base_version = ProjectVersion(base, session.opened_at, CommitMessage("The project as it was found", session.id))
         versions = [base_version] if existing else []
-        for attempt in final_stage_attempts(list_stage_attempts(records)):
+        for attempt in session_final_stage_attempts(session_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else base_version
             files = (
                 project_files_after_draft(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
@@ -82,7 +82,7 @@ def _find_missing_approval(session: Session, ends: Sequence[StageEnd], effect: D
     gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
     if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:
         return f"The delivery was not approved at gate {effect.gate}."
-    if effect.into != project_handover_path(session.charter, effect.form):
+    if effect.into != session_handover_path(session.charter, effect.form):
         return "The target folder differs from the one that was shown at the gate."
     if effect.draft not in [end.draft for end in ends if end.draft][-1:]:
         return "The files to deliver are not the result of the last stage."
@@ -102,13 +102,13 @@ def _describe_commit(session: Session, attempt: StageAttempt) -> CommitMessage:
     end = attempt.end
     message = "\n\n".join((f"{end.id} {end.stage}", "\n".join(describe_stage_contributions(end))))
     checks = {
-        outcome.name: "passed" if outcome.passed else "failed" for outcome in last_attempt_checks(session, attempt)
+        outcome.name: "passed" if outcome.passed else "failed" for outcome in session_attempt_checks(session, attempt)
     }
     return CommitMessage(
         message,
         session.id,
-        producers=stage_contributors(end),
-        approved_by=attempt_approver(session, attempt.name),
+        producers=session_stage_contributors(end),
+        approved_by=session_attempt_approver(session, attempt.name),
         checks=checks,
         stage=f"{end.id} {end.stage}",
     )

@@ -19,7 +19,7 @@ from roundtable.app.opening.file_selection import build_context_file_ignore_filt
 from roundtable.core.effects import FilesRead
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.repo.git import GitUnavailable, open_git
 
@@ -83,7 +83,7 @@ class FileRequests:
                 ).as_posix()
             except ContextFileRefused:
                 continue
-        paths = {path for path in resolved.values() if not is_sensitive_path(path)}
+        paths = {path for path in resolved.values() if not is_sensitive_file_name(path)}
         is_ignored = build_context_file_ignore_filter(self._ignore)
         try:
             with open_git(self._workspace) as git:

@@ -16,7 +16,7 @@ from roundtable.app.opening.context_files import (
 from roundtable.app.opening.file_selection import list_context_file_candidates
 from roundtable.core.changeset import DraftFile
 from roundtable.core.text.chunks import FilePriority
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.workshop.edit.stored_drafts import DraftStore
@@ -60,7 +60,7 @@ class ProjectReader:
             {
                 path: f"{path} is a sensitive file and is never shown to a model."
                 for path in paths
-                if is_sensitive_path(path)
+                if is_sensitive_file_name(path)
             },
         )
         for path in sorted(

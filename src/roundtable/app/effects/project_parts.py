@@ -30,7 +30,7 @@ from roundtable.core.effects import ListProject, ProjectListed, ProjectSplit, Re
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Store
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_files_into_chunks
 from roundtable.core.usage import BYTES_PER_TOKEN
@@ -124,7 +124,7 @@ class ProjectExcerpts:
 
     async def select(self, session: Session, effect: ListProject, project: ProjectFiles) -> ProjectListed:
         """Store and return the files that are shown; for a larger project also its map and the other names."""
-        about = "\n".join((effect.about, session.charter.question, *StageEnd.quote_all(list_stage_ends(session))))
+        about = "\n".join((effect.about, session.charter.question, *StageEnd.quote_all(session_stage_ends(session))))
         chosen = await asyncio.to_thread(_select, project.files, about, self._room(session, effect))
         items = [
             await add_opening_context_data(self._store, path, data)

@@ -16,7 +16,7 @@ from roundtable.core.decide.findings import CodePlace
 from roundtable.core.effects import ClaimsProven, Proof, ProveClaims
 from roundtable.core.faults import RoundtableError
 from roundtable.core.ports import Sandbox, Store
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_line
@@ -97,7 +97,7 @@ class ClaimProver:
             draft = DraftResult(await DraftStore(self._store).load_files(effect.draft))
             if patch:
                 draft = await asyncio.to_thread(
-                    apply_changeset_in_memory, parse_file_changes(patch), self._workspace, self._redactor.finds
+                    apply_changeset_in_memory, parse_reply_file_changes(patch), self._workspace, self._redactor.finds
                 )
             makers = [partial(self._build_tree, now, effect.tip, draft.files, names)]
             if effect.base or patch:

@@ -6,14 +6,14 @@ import msgspec
 
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.parts import Parts
-from roundtable.core.change_history import encode_draft_authors
+from roundtable.core.change_history import encode_session_draft_authors
 from roundtable.core.decide.lead import LeadSeat, decide_executor_seat
 from roundtable.core.effects import ApplyChange, ChangeApplied, PlanChange
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.index import AppliedChange
 from roundtable.core.reasons import LeadReason
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
 from roundtable.core.values import DECISION_CONTEXT_NAME, Decision, Digest, Outcome, Quorum, Right, Seat
 from roundtable.report.change_words import describe_draft_doubt
@@ -91,8 +91,8 @@ def build_opening_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     task_only = {"task_only": True} if decision.task_only else {}
     if draft:
         source |= {
-            "wrote": encode_draft_authors(decided, draft),
-            "body": describe_stage_history(list_stage_ends(decided)),
+            "wrote": encode_session_draft_authors(decided, draft),
+            "body": describe_stage_history(session_stage_ends(decided)),
             "doubt": describe_draft_doubt(decided, draft, decision.author),
         }
     return msgspec.structs.replace(
@@ -135,7 +135,7 @@ def _find_standing_change(session: Session) -> ChangeApplied | None:
 
 def _made_new_project(session: Session) -> bool:
     """Return whether a session made a new project, which is delivered as a whole instead of applied here."""
-    return session.charter.starts_without_files and bool(StageEnd.latest_draft(list_stage_ends(session)))
+    return session.charter.starts_without_files and bool(StageEnd.latest_draft(session_stage_ends(session)))
 
 
 def _has_something_to_apply(session: Session) -> bool:

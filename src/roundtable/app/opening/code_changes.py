@@ -12,8 +12,8 @@ from roundtable.app.opening.file_selection import build_context_file_ignore_filt
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, contains_diff, render_added_file_diff
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, added_file_diff_text, contains_diff
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_git_repository, open_git
 
@@ -46,9 +46,9 @@ class CodeChanges(NamedTuple):
             changes = git.diff_uncommitted()
             is_ignored = build_context_file_ignore_filter(ignore)
             new = [name for name in untracked.result() if not is_ignored(name)]
-            sensitive = (*changes.sensitive, *filter(is_sensitive_path, new))
+            sensitive = (*changes.sensitive, *filter(is_sensitive_file_name, new))
             room = GIT_OUTPUT_LIMIT - len(changes.diff) if changes.whole else 0
-            texts, unread = _diff_new_files(workspace, (name for name in new if not is_sensitive_path(name)), room)
+            texts, unread = _diff_new_files(workspace, (name for name in new if not is_sensitive_file_name(name)), room)
             changes = changes._replace(diff=changes.diff + texts, sensitive=sensitive)
             if not (changes.diff or unread):
                 excluded = f" Sensitive files are excluded: {_name_files(sensitive)}." if sensitive else ""
@@ -106,7 +106,7 @@ def _diff_new_file(workspace: Path, name: str) -> str:
     if not name.isprintable() or (workspace / name).is_symlink():
         return ""
     try:
-        return render_added_file_diff(name, read_context_file_range(workspace, name))
+        return added_file_diff_text(name, read_context_file_range(workspace, name))
     except ContextFileRefused:
         return ""
 

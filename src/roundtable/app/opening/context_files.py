@@ -11,7 +11,7 @@ from pathlib import Path
 
 from roundtable.core.faults import UsageError
 from roundtable.core.ports import Store
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import ContextItem
 
@@ -106,7 +106,7 @@ def resolve_context_file_path(root: Path, path: str, name: str) -> Path:
 
 def _read_bytes(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> bytes:
     within = resolve_context_file_path(root, path, name)
-    if is_sensitive_path(within.as_posix()) or is_sensitive_path(path):
+    if is_sensitive_file_name(within.as_posix()) or is_sensitive_file_name(path):
         raise ContextFileRefused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
     try:
         with os.fdopen(_open_without_links(root, within.parts), "rb") as file:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.chunks import SizedFile, choose_text_chunk_limit
 from roundtable.core.usage import BYTES_PER_TOKEN
@@ -109,7 +109,7 @@ def compute_context_file_tokens(session: Session, named: int) -> int:
     charter = session.charter
     texts = (
         charter.question,
-        *StageEnd.quote_all(list_stage_ends(session)),
+        *StageEnd.quote_all(session_stage_ends(session)),
         *(entry.text + entry.why for entry in charter.recalled),
     )
     used = sum(len(text.encode()) for text in texts) + sum(item.size for item in charter.context)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from roundtable.app.opening.context_files import ContextFileHoldsSecret, ContextFileRefused, read_context_file
 from roundtable.app.opening.relevance import RankedFile, rank_context_files
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.workshop.repo.git import LoggedCommit
 
@@ -42,7 +42,7 @@ def list_context_file_candidates(paths: Iterable[str], ignore: Sequence[str], fo
         for path in paths
         if path.startswith(inside)
         and path.isprintable()
-        and not (is_sensitive_path(path) or _BINARY_SUFFIX.search(path) or is_ignored(path))
+        and not (is_sensitive_file_name(path) or _BINARY_SUFFIX.search(path) or is_ignored(path))
     ]
 
 

@@ -12,9 +12,9 @@ from roundtable.app.parts import Parts
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.slugs import make_question_slug
+from roundtable.core.text.slugs import make_slug_from_text
 from roundtable.core.values import Charter, ContextItem, Quorum, Right, Seat, compute_digest
 from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.reasons import decision_sentence
@@ -52,7 +52,7 @@ async def open_judge_question_session(
         limits=msgspec.structs.replace(about.limits, quorum=Quorum(1)),
         context=tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in texts.items()),
         templates={name: compute_digest(text) for name, text in prompts.items()},
-        slug=make_question_slug(question, datetime.now(UTC).strftime("%Y-%m-%d")),
+        slug=make_slug_from_text(question, datetime.now(UTC).strftime("%Y-%m-%d")),
         workspace=about.charter.workspace,
         owner=about.charter.owner,
         language=about.charter.language,
@@ -81,7 +81,7 @@ async def _describe_session(parts: Parts, session: Session) -> str:
 
 
 def _describe_progress(session: Session) -> Iterator[str]:
-    for end in list_stage_ends(session):
+    for end in session_stage_ends(session):
         yield "\n".join(filter(None, (f"{end.id}: {' '.join(describe_stage_end(end))}", end.text)))
     if findings := _render_last_findings(session):
         yield findings
@@ -106,6 +106,6 @@ def _render_last_findings(session: Session) -> str:
 
 
 async def _list_files(parts: Parts, session: Session) -> list[str]:
-    files = await DraftStore(parts.record).load_files(StageEnd.latest_draft(list_stage_ends(session)))
+    files = await DraftStore(parts.record).load_files(StageEnd.latest_draft(session_stage_ends(session)))
     lines = [f"{file.path} ({len(file.after):,} bytes)" for file in files if file.after is not None]
     return ["Files of the project that were written so far:\n" + "\n".join(lines)] if lines else []

@@ -25,7 +25,7 @@ from roundtable.app.settings.configured_seats import list_configured_seats
 from roundtable.core.decide import decrees
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
-from roundtable.core.text.slugs import make_question_slug
+from roundtable.core.text.slugs import make_slug_from_text
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import (
     SDLC_MEETING,
@@ -86,7 +86,7 @@ class Opener:
             self._parts.workspace, charter, self._parts.find_sandbox, writes_files=writes
         )
         session = generate_session_id()
-        slug = make_question_slug(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
+        slug = make_slug_from_text(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
         record = self._parts.record
         await asyncio.gather(*(record.keep(text) for text in texts), record.append(session, opened))

@@ -13,8 +13,8 @@ from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.opening.file_selection import FileSelection, list_context_file_candidates, select_context_files
 from roundtable.app.opening.relevance import extract_context_search_terms, fit_diff_into_context_room
 from roundtable.core.faults import UsageError
-from roundtable.core.text.diffs import split_diff_by_file
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.diffs import split_diff_text_by_file
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.usage import BYTES_PER_TOKEN
@@ -76,8 +76,8 @@ class ContextGatherer:
 
     def _add_text(self, context: _ContextBuilder, words: Sequence[str], name: str, text: str, room: int) -> None:
         """Add a text. A diff is added file by file, without sensitive files and secrets, and cut to fit."""
-        sections = split_diff_by_file(text)
-        sensitive = [section.path for section in sections if any(map(is_sensitive_path, section.paths))]
+        sections = split_diff_text_by_file(text)
+        sensitive = [section.path for section in sections if any(map(is_sensitive_file_name, section.paths))]
         secret = [
             section.path or name
             for section in sections
@@ -126,7 +126,7 @@ class ContextGatherer:
         context.add(PROJECT_TITLE, self._redactor.redact(described).encode())
         if git.has_repository:
             self._add_text(context, words, UNCOMMITTED_TITLE, git.diff_uncommitted().diff, context.room // 2)
-        context.note_files("Sensitive files that are not shown", tuple(filter(is_sensitive_path, files)))
+        context.note_files("Sensitive files that are not shown", tuple(filter(is_sensitive_file_name, files)))
         selection = self._add_relevant_files(context, words, paths, commits)
         if selection.candidates:
             context.notices.append(_describe_selection(selection, "files of the project"))

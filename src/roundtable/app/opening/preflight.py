@@ -14,7 +14,7 @@ from roundtable.app.parts import FindSandbox
 from roundtable.core.faults import UsageError
 from roundtable.core.stages import SdlcSettings
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Charter
 from roundtable.workshop.repo.commits import (
     Repository,
@@ -114,4 +114,4 @@ def _read_existing(workspace: Path, paths: Iterable[str]) -> dict[str, FileConte
 def _name_files(problem: str, names: Sequence[str]) -> tuple[str, ...]:
     listed = [sanitize_line(name, 120) for name in names[:_MAX_NAMED_FILES]]
     listed += [f"{len(names) - _MAX_NAMED_FILES} more"] if len(names) > _MAX_NAMED_FILES else []
-    return (f"{problem}: {join_names(listed)}.",) if names else ()
+    return (f"{problem}: {join_names_as_text(listed)}.",) if names else ()

@@ -23,7 +23,7 @@ from roundtable.app.settings.template_files import (
 )
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stage_address import StageAddress
-from roundtable.core.stages import STAGE_NAME, Stage, decode_stages, encode_stages
+from roundtable.core.stages import STAGE_NAME, Stage, decode_session_stages, encode_session_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
 from roundtable.core.text.wording import did_you_mean_text
@@ -184,7 +184,7 @@ def fill_opening_stage_settings(
     asked. `max_answer_tokens` limits every answer to what the context windows and the person's limits allow.
     """
     stages = (
-        decode_stages(settings["stages"])
+        decode_session_stages(settings["stages"])
         if settings.get("stages")
         else StageOptions().apply_to(ShippedStages.load().select(DEFAULT_STAGE_LIST))
     )
@@ -200,7 +200,7 @@ def fill_opening_stage_settings(
     if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
         _check_delivery(stages, existing=bool(settings.get("existing")))
     fitting = [msgspec.structs.replace(stage, tokens=min(stage.tokens, max_answer_tokens)) for stage in stages]
-    return {**settings, "stages": encode_stages(fitting)}
+    return {**settings, "stages": encode_session_stages(fitting)}
 
 
 def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
@@ -224,7 +224,7 @@ def raise_opening_round_limit(limits: Limits, settings: dict[str, Any]) -> Limit
         return limits
     rounds = sum(
         stage.rounds * ROUNDS_PER_STAGE_ROUND[stage.kind] * MAX_STAGE_ATTEMPTS
-        for stage in decode_stages(settings["stages"])
+        for stage in decode_session_stages(settings["stages"])
         if stage.enabled
     )
     return msgspec.structs.replace(limits, rounds=max(limits.rounds, rounds))

@@ -23,8 +23,8 @@ from roundtable.core.events import (
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.session import Session
 from roundtable.core.stage_address import StageAddress
-from roundtable.core.stage_history import list_stage_ends
-from roundtable.core.stages import Stage, encode_stages
+from roundtable.core.stage_history import session_stage_ends
+from roundtable.core.stages import Stage, encode_session_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
 from roundtable.store.leases import lease_holder_of_this_process
@@ -63,7 +63,7 @@ async def branch_stored_session_before_stage(
     )
 
     def change_stages(charter: Charter) -> Charter:
-        return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encode_stages(changed)})
+        return msgspec.structs.replace(charter, settings={**charter.settings, "stages": encode_session_stages(changed)})
 
     if ending := endings.get(stage):
         # To continue with the next stage is to approve the stage before it.
@@ -162,7 +162,7 @@ def find_stored_session_rollback(session: Session) -> tuple[str, str] | None:
 
 def check_stored_session_rollback(session: Session, text: str) -> None:
     """Raise NotFound if the stage that an answer goes back to was not held."""
-    _check_stage_was_held(_parse_rollback_text(text)[0], [end.stage for end in list_stage_ends(session)])
+    _check_stage_was_held(_parse_rollback_text(text)[0], [end.stage for end in session_stage_ends(session)])
 
 
 def _check_stage_was_held(stage: str, held: Sequence[str]) -> None:

@@ -18,7 +18,12 @@ from roundtable.core.ledger import BINDING_KINDS, NO_REASON, Entry, EntryKind, E
 from roundtable.core.ports import Ledger, Store
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import complete_short_answer_text, content_words, end_sentence, split_words
+from roundtable.core.text.wording import (
+    complete_short_answer_text,
+    content_words_of_text,
+    end_text_as_sentence,
+    split_words,
+)
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
 from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, render_memory_entries
@@ -116,7 +121,7 @@ class WorkspaceMemory:
         if not self._settings.recall:
             return [], []
         await self.catch_up(MAX_FILED_AT_OPENING)
-        question_words = set(content_words(question))
+        question_words = set(content_words_of_text(question))
         entries = await self._ledger.search(question, self._workspace, _RECALLED_KINDS, MAX_SEARCHED)
         near = [
             entry
@@ -256,7 +261,7 @@ def _changed(entry: Entry, **changes: str) -> Entry:
 
 
 def _append_sentence(why: str, more: str) -> str:
-    return " ".join(end_sentence(part) for part in (why, more) if part)
+    return " ".join(end_text_as_sentence(part) for part in (why, more) if part)
 
 
 def _shorten(entry: Entry) -> Entry:

@@ -17,10 +17,10 @@ from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stage_history import (
     StageFileChange,
-    final_stage_attempts,
-    list_stage_attempts,
-    list_stage_candidates,
-    list_stage_file_changes,
+    session_final_stage_attempts,
+    session_stage_attempts,
+    session_stage_candidates,
+    session_stage_file_changes,
 )
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.sanitize import sanitize_line
@@ -52,15 +52,15 @@ class SessionProjects:
         """Return every version in the order of the stages; the candidates of the seats come before the merged one."""
         versions: list[ProjectVersion] = []
         merged: dict[str, Digest] = {}
-        for name, end, _ in list_stage_attempts(records):
+        for name, end, _ in session_stage_attempts(records):
             base = next((draft for stage, draft in reversed(merged.items()) if stage != end.stage and draft), "")
             before = await self._load(base)
-            for candidate in list_stage_candidates(session, name):
+            for candidate in session_stage_candidates(session, name):
                 seat_end = StageEnd(end.id, end.stage, end.attempt, end.how, base=candidate.seat)
-                changes = list_stage_file_changes(before, await self._load(candidate.draft), seat_end)
+                changes = session_stage_file_changes(before, await self._load(candidate.draft), seat_end)
                 versions.append(ProjectVersion(candidate.name, seat_end, candidate.seat, candidate.draft, changes))
             merged[end.stage] = end.draft
-            changes = list_stage_file_changes(before, await self._load(end.draft), end) if end.draft else ()
+            changes = session_stage_file_changes(before, await self._load(end.draft), end) if end.draft else ()
             versions.append(ProjectVersion(name, end, "", end.draft or base, changes))
         return versions
 
@@ -93,7 +93,7 @@ class SessionProjects:
         self, session: Session, records: Sequence[Recorded], form: HandoverForm, into: Path
     ) -> ProjectDelivered:
         """Write the newest version of the project to a folder, because the person asked for it."""
-        if not any(attempt.end.draft for attempt in final_stage_attempts(list_stage_attempts(records))):
+        if not any(attempt.end.draft for attempt in session_final_stage_attempts(session_stage_attempts(records))):
             raise _no_project_error()
         return await ProjectDelivery(self._drafts).hand_over(session, records, form, into)
 

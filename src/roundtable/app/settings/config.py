@@ -25,7 +25,7 @@ from roundtable.app.settings.template_files import (
     unknown_meeting_template_error,
 )
 from roundtable.core.faults import ConfigError, UsageError
-from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
+from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
 from roundtable.core.text.strict_toml import convert_toml_table, decode_utf8_text
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right
 from roundtable.meetings import Meeting, find_meeting
@@ -399,9 +399,11 @@ def _is_endpoint_secret(place: tuple[str, ...], text: str) -> bool:
         return False
     if place[2:] == ("base_url",):
         asked = parse_qsl(text.partition("?")[2])
-        words = _URL_LOGIN.findall(text) + [value for name, value in asked if name == "key" or is_secret_name(name)]
+        words = _URL_LOGIN.findall(text) + [
+            value for name, value in asked if name == "key" or is_secret_name_to_redact(name)
+        ]
         return any("${" not in word for word in words)
-    return place[2:3] == ("headers",) and looks_like_random_secret(text) and not _HARMLESS_HEADER.search(place[-1])
+    return place[2:3] == ("headers",) and looks_like_secret_to_redact(text) and not _HARMLESS_HEADER.search(place[-1])
 
 
 def _walk_texts(node: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -13,7 +13,7 @@ from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.vault import StoredKey, Vault, get_key_tail
 from roundtable.core.faults import ConfigError, NotFound, UsageError
-from roundtable.core.text.redaction import Redactor, is_secret_name, looks_like_random_secret
+from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
 from roundtable.voices.endpoints import (
     Endpoint,
     load_shipped_endpoints,
@@ -47,7 +47,7 @@ class Keys:
         self.redactor = Redactor()
         named = {name for endpoint in endpoints for name in _find_endpoint_key_names(endpoint)}
         for name, value in os.environ.items():
-            if name in named or (is_secret_name(name) and looks_like_random_secret(value)):
+            if name in named or (is_secret_name_to_redact(name) and looks_like_secret_to_redact(value)):
                 self._learn_key(value)
         for key in self._vault.read_keys_in("file"):
             self._learn_key(key)
@@ -150,7 +150,7 @@ def store_key(places: Places, workspace: Path, given: str, typed: str) -> tuple[
 def _extract_key(typed: str, name: str) -> str:
     """Return the key alone: people copy it with quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
-    if assigned and assigned["name"] != name and is_secret_name(assigned["name"]):
+    if assigned and assigned["name"] != name and is_secret_name_to_redact(assigned["name"]):
         raise UsageError(f"This text assigns another variable than {name}.", "Enter only the key.")
     key = _strip_quotes(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
@@ -190,7 +190,7 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
         return _get_reference_name(endpoint.key)
     if any(name in _find_endpoint_key_names(item) for item in endpoints.values()):
         return name
-    if Redactor().finds(given) or looks_like_random_secret(given):
+    if Redactor().finds(given) or looks_like_secret_to_redact(given):
         raise UsageError("This looks like a key, not like the name of one.", EXPOSED_KEY_HELP)
     if not _NAME.fullmatch(name):  # The name is not quoted: it may be a key typed by mistake.
         raise UsageError("This is not a valid name of a key.", "Use letters, digits, dots and dashes.")

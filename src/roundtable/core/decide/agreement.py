@@ -8,10 +8,10 @@ from typing import Literal
 
 from roundtable.core.decide.ruling import (
     Ruling,
-    counted_verdicts,
     rule_nobody_counted,
-    seats_not_counted,
-    seats_with_stance,
+    seats_not_counted_in_decision,
+    seats_voting_with_stance,
+    verdicts_counted_in_decision,
 )
 from roundtable.core.reasons import (
     AllScoresLow,
@@ -26,7 +26,7 @@ from roundtable.core.reasons import (
     SupportReached,
     SupportTooLow,
 )
-from roundtable.core.text.wording import slug_similarity
+from roundtable.core.text.wording import text_slug_similarity
 from roundtable.core.values import Move, Outcome
 from roundtable.core.verdict import Stance, Verdict
 
@@ -47,11 +47,11 @@ def rule_score_threshold(
     Rejected when no score is above `negative`. `pending_blocks` says which issues block: those marked as blocking, or
     any.
     """
-    verdicts = counted_verdicts(moves, electorate, round)
+    verdicts = verdicts_counted_in_decision(moves, electorate, round)
     scores = {seat: verdict.score * 10 for seat, verdict in verdicts.items() if verdict.score is not None}
     if not scores:
         return rule_nobody_counted(electorate)
-    absent = seats_not_counted(electorate, scores)
+    absent = seats_not_counted_in_decision(electorate, scores)
     low = [seat for seat, score in scores.items() if score < minimum - _ROUNDING]
     blocked = [seat for seat in scores if _blocks(verdicts[seat], pending_blocks)]
     outcome = Outcome.DEADLOCK
@@ -67,8 +67,8 @@ def rule_score_threshold(
         outcome, why = Outcome.REACHED, ScoresHighEnough(minimum)
     return Ruling(
         outcome,
-        supporters=seats_not_counted(tuple(scores), low),
-        opposed=seats_with_stance(verdicts, Stance.OPPOSE),
+        supporters=seats_not_counted_in_decision(tuple(scores), low),
+        opposed=seats_voting_with_stance(verdicts, Stance.OPPOSE),
         counted=tuple(scores),
         why=(why,),
         tally={seat: _rounded_score(score) for seat, score in scores.items()},
@@ -94,7 +94,7 @@ def rule_key_convergence(
     round: str = "",
 ) -> Ruling:
     """Reached when at least `seats` confident seats name one root cause, with equal or similar names (keys)."""
-    verdicts = counted_verdicts(moves, electorate, round)
+    verdicts = verdicts_counted_in_decision(moves, electorate, round)
     if not verdicts:
         return rule_nobody_counted(electorate)
     keys = {
@@ -105,7 +105,7 @@ def rule_key_convergence(
     exact_counts = Counter(keys.values())
     # The camp of a key has all seats with a similar key. Of similar keys with equal camps, the most used one leads.
     camps = {
-        key: tuple(seat for seat in keys if slug_similarity(keys[seat], key) >= similarity) for key in exact_counts
+        key: tuple(seat for seat in keys if text_slug_similarity(keys[seat], key) >= similarity) for key in exact_counts
     }
     order = sorted(camps, key=lambda key: (-len(camps[key]), -exact_counts[key], key))
     tally: dict[str, float | int] = {key: len(camps[key]) for key in order}
@@ -123,7 +123,7 @@ def rule_key_convergence(
         Outcome.REACHED,
         winner,
         supporters=camps[winner],
-        opposed=seats_not_counted(tuple(keys), camps[winner]),
+        opposed=seats_not_counted_in_decision(tuple(keys), camps[winner]),
         counted=counted,
         why=(RootCauseFound(camps[winner], winner),),
         tally=tally,
@@ -138,15 +138,15 @@ def rule_no_objection(
     A supporting seat that names no proposal supports the leading one. The needed support is a share of the electorate
     without abstentions; missing seats are not left out.
     """
-    verdicts = counted_verdicts(moves, electorate)
+    verdicts = verdicts_counted_in_decision(moves, electorate)
     if not verdicts:
         return rule_nobody_counted(electorate)
-    backing = {seat: verdicts[seat].target for seat in seats_with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}
+    backing = {seat: verdicts[seat].target for seat in seats_voting_with_stance(verdicts, Stance.SUPPORT, Stance.AMEND)}
     targets = Counter(target for target in backing.values() if target)
     leader = min(targets, key=lambda target: (-targets[target], target), default="")
     supporters = tuple(seat for seat, target in backing.items() if target in ("", leader))
-    opposed = seats_with_stance(verdicts, Stance.OPPOSE)
-    voters = seats_not_counted(electorate, seats_with_stance(verdicts, Stance.ABSTAIN))
+    opposed = seats_voting_with_stance(verdicts, Stance.OPPOSE)
+    voters = seats_not_counted_in_decision(electorate, seats_voting_with_stance(verdicts, Stance.ABSTAIN))
     needed = len(voters) if support == "all" else len(voters) // 2 + 1
     enough = bool(supporters) and len(supporters) >= needed
     if opposed:
@@ -164,7 +164,7 @@ def rule_no_objection(
         why=(why,),
         tally=dict(sorted(targets.items())),
         amendments=tuple(
-            point for seat in seats_with_stance(verdicts, Stance.AMEND) for point in verdicts[seat].points
+            point for seat in seats_voting_with_stance(verdicts, Stance.AMEND) for point in verdicts[seat].points
         ),
     )
 

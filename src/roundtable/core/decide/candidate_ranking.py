@@ -69,7 +69,7 @@ class CandidateRanking(Value, frozen=True):
         return self.best[0] if len(self.best) == 1 and self.best in self.clusters else ""
 
 
-def rank_candidates(
+def decide_candidate_ranking(
     runs: Sequence[CandidateRun],
     before: Mapping[str, bool] | None = None,
     authors: Mapping[str, str] | None = None,

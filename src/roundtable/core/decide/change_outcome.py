@@ -8,7 +8,7 @@ import msgspec
 
 from roundtable.core.candidate_reasons import FailedCheck, RefusedFile
 from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import change_position, failed_check, refused_file
+from roundtable.core.decide.trial_outcome import decision_position_on_change, failed_check_reason_field, refused_file
 from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import (
@@ -32,14 +32,14 @@ from roundtable.core.reasons import (
     UncommittedFilesNeeded,
     WriteFailed,
     WriteRemark,
-    distinct_reasons,
+    distinct_reason_values,
 )
 from roundtable.core.values import Decision, NextStep, Outcome
 
 _MAX_TEST_OUTPUT = 1_500
 
 
-def find_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused | ChangeEmpty | None:
+def decide_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused | ChangeEmpty | None:
     """The reason why the plan of a session cannot be written, with what the person can do about it, if any."""
     if not planned.refused:
         return None if planned.hunks else ChangeEmpty()
@@ -54,7 +54,7 @@ def find_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused | C
     return FilesRefused(_refused_files(planned.refused), remedy, session)
 
 
-def find_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[str] = ()) -> Reasons:
+def decide_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[str] = ()) -> Reasons:
     """The problems that a rehearsal found; `required` are the checks that passed before the draft was repaired."""
     problems: list[Reason] = [FilesRefused(_refused_files(rehearsed.refused))] if rehearsed.refused else []
     problems += [HunksLost(rehearsed.lost)] if rehearsed.lost else []
@@ -73,19 +73,19 @@ def find_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[str
     return tuple(problems)
 
 
-def find_weaker_selection(part: ChangeRehearsed, whole: ChangeRehearsed) -> SelectionWeaker | None:
+def decide_checks_failed_by_selection(part: ChangeRehearsed, whole: ChangeRehearsed) -> SelectionWeaker | None:
     """The checks that fail with the selected hunks and pass with the whole change, if any."""
     passed = {check.name for check in whole.checks if check.passed}
     names = tuple(check.name for check in part.checks if not check.passed and check.name in passed)
     return SelectionWeaker(names) if names else None
 
 
-def find_missing_approvals(approved: int, needed: int, objections: Mapping[str, str]) -> ApprovalsMissing | None:
+def decide_missing_approvals(approved: int, needed: int, objections: Mapping[str, str]) -> ApprovalsMissing | None:
     """The approvals that a change lacks, if any; every objection counts against it."""
     return None if approved >= needed and not objections else ApprovalsMissing(approved, needed, dict(objections))
 
 
-def edited_hunks_reason(choice: str) -> HunksEdited | None:
+def decision_reason_for_edited_hunks(choice: str) -> HunksEdited | None:
     """The hunks that the person left out or rewrote, by their answer at the gate."""
     edits = msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
     return HunksEdited(tuple(edits.rejected), tuple(edits.edited)) if edits.rejected or edits.edited else None
@@ -96,7 +96,7 @@ def _refused_files(refused: Iterable[Refusal]) -> tuple[RefusedFile, ...]:
 
 
 def _failed_checks(checks: Iterable[CheckOutcome]) -> tuple[FailedCheck, ...]:
-    return tuple(map(failed_check, checks))
+    return tuple(map(failed_check_reason_field, checks))
 
 
 def decision_without_change(decision: Decision, *reasons: Reason) -> Decision:
@@ -139,7 +139,7 @@ def decide_change_applied(
     If the person edited the change, the decision no longer repeats what running the seat's candidate showed.
     """
     failing = tuple(check.name for check in rehearsed.checks if not check.passed)
-    edited = edited_hunks_reason(choice)
+    edited = decision_reason_for_edited_hunks(choice)
     written = ChangeWritten(
         applied.files,
         applied.undo,
@@ -159,12 +159,12 @@ def decide_change_applied(
     notices += [FilesSkipped(applied.left)] if applied.left else []
     position = decision.position
     if edited and decision.task_only:
-        position = change_position(question, decision.author, applied.files)
+        position = decision_position_on_change(question, decision.author, applied.files)
     return msgspec.structs.replace(
         decision,
         how=(written, *filter(None, remarks), *(() if edited else decision.how)),
         position=position,
-        notices=distinct_reasons(notices),
+        notices=distinct_reason_values(notices),
         next_step=NextStep.APPLIED,
     )
 

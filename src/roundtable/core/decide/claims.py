@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.positions import normalize_position
+from roundtable.core.decide.positions import normalize_counted_position
 from roundtable.core.effects import Proof
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Stance, Verdict
 
 
-def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()) -> Round:
+def decide_claims_of_round_by_proofs(round: Round, proofs: Sequence[Proof], earlier: Sequence[Round] = ()) -> Round:
     """Return a round with the results of its proofs and of earlier ones; refuted issues and causes are removed.
 
     If proofs contradict each other, the claim stays open.
@@ -22,7 +22,7 @@ def apply_proofs_to_round(round: Round, proofs: Sequence[Proof], earlier: Sequen
     results_by_claim: dict[str, set[bool]] = {}
     for text, is_true in results:
         if is_true is not None:
-            results_by_claim.setdefault(normalize_position(text), set()).add(is_true)
+            results_by_claim.setdefault(normalize_counted_position(text), set()).add(is_true)
     proven = {words: values == {True} for words, values in results_by_claim.items() if len(values) == 1}
     return msgspec.structs.replace(round, moves=tuple(_apply_to_move(move, proven) for move in round.moves))
 
@@ -31,7 +31,7 @@ def _apply_to_move(move: Move, proven: dict[str, bool]) -> Move:
     """Return a move with the results of its claims, without refuted issues and root causes."""
     said = move.verdict
     claims = tuple(
-        msgspec.structs.replace(claim, held=proven.get(normalize_position(claim.text))) for claim in said.claims
+        msgspec.structs.replace(claim, held=proven.get(normalize_counted_position(claim.text))) for claim in said.claims
     )
     issues = tuple(
         issue for issue in said.issues if not _is_refuted(issue.text, proven) and not _is_refuted(issue.id, proven)
@@ -45,7 +45,7 @@ def _apply_to_move(move: Move, proven: dict[str, bool]) -> Move:
 
 def _is_refuted(text: str, proven: dict[str, bool]) -> bool:
     """Return whether a program refuted the claim with these words."""
-    return proven.get(normalize_position(text)) is False
+    return proven.get(normalize_counted_position(text)) is False
 
 
 def _stance_without_objections(said: Verdict) -> Stance:

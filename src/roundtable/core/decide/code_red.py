@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.agreement import rule_key_convergence
-from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
-from roundtable.core.decide.ruling import Ruling, counted_verdicts
+from roundtable.core.decide.decision import decision_dissent_from_move, decision_from_ruling
+from roundtable.core.decide.ruling import Ruling, verdicts_counted_in_decision
 from roundtable.core.reasons import NobodyDiagnosed
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 
@@ -32,7 +32,7 @@ def _rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
     return ruling
 
 
-def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:
+def is_diagnosis_decided_or_stalled(rounds: Sequence[Round], criteria: RootCauseCriteria) -> bool:
     """Return whether the search is over: agreement, no quorum, or no new diagnosis, request or claim in a round."""
     if _rule_root_cause(rounds[-1], criteria).reached or not rounds[-1].quorate:
         return True
@@ -41,11 +41,11 @@ def is_diagnosis_over(rounds: Sequence[Round], criteria: RootCauseCriteria) -> b
     return len(rounds) > 1 and not has_requests and _diagnoses(rounds[-1]) == _diagnoses(rounds[-2])
 
 
-def list_diagnoses(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
+def list_diagnoses_to_decide(round: Round, labels: dict[str, str]) -> tuple[str, ...]:
     """Return a line for each diagnosis, unsigned: the label of the seat, the root cause and the confidence."""
     lines = [
         (labels[seat], said.key or "no cause named", (said.confidence or 0) * 10)
-        for seat, said in counted_verdicts(round.moves, round.electorate, round.name).items()
+        for seat, said in verdicts_counted_in_decision(round.moves, round.electorate, round.name).items()
     ]
     return tuple(f"{label}: {key}, {sure:g} of 10 sure" for label, key, sure in lines)
 
@@ -69,7 +69,9 @@ def decide_code_red(rounds: Sequence[Round], criteria: RootCauseCriteria) -> Dec
         proposals=causes,
         winner=ruling.winner,
         spokesman=most_confident,
-        dissent=[dissent_from_move(move, _root_cause_text(move.verdict.key)) for move in others if move.verdict.key],
+        dissent=[
+            decision_dissent_from_move(move, _root_cause_text(move.verdict.key)) for move in others if move.verdict.key
+        ],
     )
     return msgspec.structs.replace(
         decision,
@@ -90,7 +92,7 @@ def _root_causes(round: Round, ruling: Ruling) -> tuple[Proposal, ...]:
 
 
 def _diagnoses(round: Round) -> dict[str, tuple[str, float | None]]:
-    verdicts = counted_verdicts(round.moves, round.electorate, round.name)
+    verdicts = verdicts_counted_in_decision(round.moves, round.electorate, round.name)
     return {seat: (said.key, said.confidence) for seat, said in verdicts.items()}
 
 

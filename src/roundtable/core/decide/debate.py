@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide.agreement import rule_no_objection
-from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move
-from roundtable.core.decide.points import DebatePoints, collect_debate_points
-from roundtable.core.decide.positions import counted_positions, normalize_position
-from roundtable.core.decide.ruling import Ruling, counted_verdicts
+from roundtable.core.decide.decision import decision_dissent_from_move, decision_from_ruling
+from roundtable.core.decide.points import DebatePoints, decide_debate_points
+from roundtable.core.decide.positions import normalize_counted_position, positions_counted_in_decision
+from roundtable.core.decide.ruling import Ruling, verdicts_counted_in_decision
 from roundtable.core.reasons import ObjectionsNotAsked, PersonChose, TooFewAnswers
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -31,9 +31,9 @@ class Debate(msgspec.Struct, frozen=True):
     def after_blind_round(cls, seed: Round) -> Debate:
         """Return the debate after its blind round; answers with equal text are one proposal."""
         groups: dict[str, list[str]] = {}
-        positions = counted_positions(seed)
+        positions = positions_counted_in_decision(seed)
         for seat, text in positions.items():
-            groups.setdefault(normalize_position(text), []).append(seat)
+            groups.setdefault(normalize_counted_position(text), []).append(seat)
         return cls(seed, tuple(Proposal(seats[0], positions[seats[0]], tuple(seats)) for seats in groups.values()))
 
     def after(self, round: Round) -> Debate:
@@ -48,16 +48,16 @@ class Debate(msgspec.Struct, frozen=True):
     @property
     def authors(self) -> tuple[str, ...]:
         """The seats that made a proposal in the blind round."""
-        return tuple(counted_positions(self.seed))
+        return tuple(positions_counted_in_decision(self.seed))
 
     @property
     def points(self) -> DebatePoints:
         """The additions to the proposals, and which of them are agreed."""
-        return collect_debate_points(self.rounds)
+        return decide_debate_points(self.rounds)
 
     def reading(self) -> tuple[str, ...]:
         """The proposals as lines for the prompts of seats."""
-        return tuple(f"{join_names(proposal.authors)}: {proposal.text}" for proposal in self.proposals)
+        return tuple(f"{join_names_as_text(proposal.authors)}: {proposal.text}" for proposal in self.proposals)
 
     def supported(self) -> dict[str, str]:
         """Return the proposal that each seat of the latest round supports: its own, or the last one it agreed with."""
@@ -109,7 +109,7 @@ class Debate(msgspec.Struct, frozen=True):
         """
         proposal_ids = {author: proposal.id for proposal in self.proposals for author in proposal.authors}
         verdicts: dict[str, Verdict] = {}
-        for seat, verdict in counted_verdicts(round.moves, round.electorate, round.name).items():
+        for seat, verdict in verdicts_counted_in_decision(round.moves, round.electorate, round.name).items():
             target = proposal_ids.get(seat if round.name == self.seed.name else verdict.target, "")
             stance = verdict.stance if target or verdict.stance is Stance.OPPOSE else Stance.UNKNOWN
             verdicts[seat] = msgspec.structs.replace(verdict, target=target, stance=stance)
@@ -129,7 +129,7 @@ def decide_debate(debate: Debate, support: SupportNeeded, chosen: str = "") -> D
     agreeing = [seat for seat, target in named.items() if target and target == ruling.winner]
     supporters = [*holders, *(seat for seat in agreeing if seat not in ruling.opposed)]
     dissent = [
-        dissent_from_move(move, texts.get(supported.get(move.seat, ""), ""))
+        decision_dissent_from_move(move, texts.get(supported.get(move.seat, ""), ""))
         for move in debate.latest.moves
         if move.seat in named and move.seat not in supporters
     ]

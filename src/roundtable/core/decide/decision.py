@@ -12,14 +12,14 @@ from roundtable.core.values import Absence, Decision, Dissent, Move, Outcome, Pr
 MAX_POSITION_LINE = 200
 
 
-def last_counted_moves(rounds: Sequence[Round]) -> dict[str, Move]:
+def last_moves_counted_in_decision(rounds: Sequence[Round]) -> dict[str, Move]:
     """Return the newest readable move of every seat in the order of the electorate."""
     moves = {move.seat: move for round in rounds for move in round.moves if move.verdict.counts}
     electorate = dict.fromkeys(seat for round in rounds for seat in round.electorate)
     return {seat: moves[seat] for seat in electorate if seat in moves}
 
 
-def position_from_move(move: Move) -> str:
+def decision_position_from_move(move: Move) -> str:
     """Return the position of a seat in one line, or the first line of its reply."""
     first_line = next((line.strip() for line in move.text.splitlines() if line.strip()), "")
     return move.verdict.position or (
@@ -27,9 +27,9 @@ def position_from_move(move: Move) -> str:
     )
 
 
-def dissent_from_move(move: Move, position: str = "") -> Dissent:
+def decision_dissent_from_move(move: Move, position: str = "") -> Dissent:
     """Return a move as dissent: its position, its text word for word, and its prediction."""
-    return Dissent(move.seat, position or position_from_move(move), move.text, move.verdict.prediction)
+    return Dissent(move.seat, position or decision_position_from_move(move), move.text, move.verdict.prediction)
 
 
 def decision_from_ruling(
@@ -51,7 +51,7 @@ def decision_from_ruling(
         ruling.outcome,
         how=ruling.why,
         winner=winner,
-        position=texts.get(winner) or (position_from_move(spokesman) if spokesman else ""),
+        position=texts.get(winner) or (decision_position_from_move(spokesman) if spokesman else ""),
         text=spokesman.text if spokesman else "",
         author=spokesman.seat if spokesman else "",
         electorate=newest.electorate,

@@ -20,8 +20,13 @@ from functools import lru_cache
 import msgspec
 
 from roundtable.core.ledger import BINDING_KINDS, EntryKind
-from roundtable.core.reasons import DecreeAllowed, DecreeUpheld, distinct_reasons
-from roundtable.core.text.wording import complete_short_answer_text, content_words, distinctive_words, end_sentence
+from roundtable.core.reasons import DecreeAllowed, DecreeUpheld, distinct_reason_values
+from roundtable.core.text.wording import (
+    complete_short_answer_text,
+    content_words_of_text,
+    distinctive_words_of_text,
+    end_text_as_sentence,
+)
 from roundtable.core.values import Charter, Decision, Gate, Move, Outcome, RecalledEntry
 
 DECREE_GATE = "decree"
@@ -59,7 +64,7 @@ SensedWord = tuple[str, bool]
 """A content word, and whether the text is for it (True) or against it (False)."""
 
 
-def is_same_proposal(proposal: str, earlier: str) -> bool:
+def is_proposal_same_as_decree(proposal: str, earlier: str) -> bool:
     """Whether a proposal repeats an earlier one; both are texts of about one line."""
     new, old = _sensed_words(proposal), _sensed_words(earlier)
     shared = sum(any(_is_same_word(word, other) for other in new) for word in old)
@@ -80,7 +85,7 @@ def _sensed_words(text: str) -> tuple[SensedWord, ...]:
         words = [*reversed_words, *_sensed_words_of_clauses(text[answered_no.end() :])]
     else:
         words = _sensed_words_of_clauses(text)
-    return tuple(dict.fromkeys(words)) or tuple((word, True) for word in content_words(text))
+    return tuple(dict.fromkeys(words)) or tuple((word, True) for word in content_words_of_text(text))
 
 
 def _sensed_words_of_clauses(text: str) -> list[SensedWord]:
@@ -92,7 +97,7 @@ def _sensed_words_of_clauses(text: str) -> list[SensedWord]:
         for part in negated_parts:
             unwanted, wanted = _split_where_negation_ends(part)
             parts += [(unwanted, False), (wanted, True)]
-        words += [(word, is_wanted) for part, is_wanted in parts for word in distinctive_words(part)]
+        words += [(word, is_wanted) for part, is_wanted in parts for word in distinctive_words_of_text(part)]
     return words
 
 
@@ -100,7 +105,7 @@ def _split_where_negation_ends(part: str) -> tuple[str, str]:
     """The text that a negation before it reaches, and the rest; a negation reaches at least one content word."""
     position = 0
     for end in _NEGATION_END.finditer(part):
-        if distinctive_words(part[position : end.start()]):
+        if distinctive_words_of_text(part[position : end.start()]):
             return part[: end.start()], part[end.end() :]
         position = end.end()
     return part, ""
@@ -126,13 +131,13 @@ def find_repeated_decrees(question: str, position: str, recalled: Iterable[Recal
         for entry in recalled
         if entry.kind in BINDING_KINDS
         and _is_same_matter(question, entry.question)
-        and is_same_proposal(text, entry.text)
+        and is_proposal_same_as_decree(text, entry.text)
     ]
 
 
 def _is_same_matter(question: str, earlier: str) -> bool:
     """Whether two questions are about the same matter; an entry without a question applies to every question."""
-    new, old = set(content_words(question)), set(content_words(earlier))
+    new, old = set(content_words_of_text(question)), set(content_words_of_text(earlier))
     return not earlier or len(new & old) >= _MIN_SHARED_BY_QUESTIONS * min(len(new), len(old))
 
 
@@ -143,10 +148,10 @@ def is_decree_named(entry: RecalledEntry, text: str) -> bool:
 
 def is_decree_answered(entry: RecalledEntry, texts: Iterable[str]) -> bool:
     """Whether a line of these texts answers an entry: it names its id and adds words that the entry does not have."""
-    id_pattern, rejected_words = _id_pattern(entry), set(distinctive_words(entry.text))
+    id_pattern, rejected_words = _id_pattern(entry), set(distinctive_words_of_text(entry.text))
     lines = [line for text in texts for line in text.splitlines() if id_pattern.search(line)]
     return any(
-        len(set(distinctive_words(id_pattern.sub(" ", line))) - rejected_words) >= _MIN_WORDS_OF_ANSWER
+        len(set(distinctive_words_of_text(id_pattern.sub(" ", line))) - rejected_words) >= _MIN_WORDS_OF_ANSWER
         for line in lines
     )
 
@@ -187,8 +192,8 @@ def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Ga
     fate = "rejected" if entry.kind == EntryKind.DECREE else "failed before"
     reasoned_text = f"{entry.text} (why: {entry.why})" if entry.why else entry.text
     question = (
-        f"The table agrees on: {end_sentence(decision.position)} That repeats {entry.id}, {fate}: "
-        f"{end_sentence(reasoned_text)} Nobody says what has changed."
+        f"The table agrees on: {end_text_as_sentence(decision.position)} That repeats {entry.id}, {fate}: "
+        f"{end_text_as_sentence(reasoned_text)} Nobody says what has changed."
     )
     details = {
         UPHOLD: "It still holds: there is no decision.",
@@ -202,7 +207,7 @@ def decision_after_decree_answer(entry: RecalledEntry, decision: Decision, optio
     """The decision after the person's answer at the decree gate: kept with a notice, or a deadlock."""
     if option == ALLOW:
         notice = DecreeAllowed(decision.position, entry.id, entry.text)
-        return msgspec.structs.replace(decision, notices=distinct_reasons((*decision.notices, notice)))
+        return msgspec.structs.replace(decision, notices=distinct_reason_values((*decision.notices, notice)))
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.DEADLOCK,

@@ -14,7 +14,7 @@ import msgspec
 
 from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.reasons import FindingRepair, FindingsUnfixed
-from roundtable.core.text.wording import distinctive_words, slug_similarity
+from roundtable.core.text.wording import distinctive_words_of_text, text_slug_similarity
 from roundtable.core.values import Round
 from roundtable.core.verdict import SEVERITIES, Findings, Issue
 
@@ -159,7 +159,7 @@ class WeighedFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     nowhere: str = ""
 
 
-def pool_findings(*rounds: Round) -> tuple[Finding, ...]:
+def decide_pooled_findings(*rounds: Round) -> tuple[Finding, ...]:
     """The findings of all seats without duplicates, sorted by severity, file and line, with the ids F1, F2 …
 
     Two issues that one seat lists in the same round stay two findings unless their words are the same, because the seat
@@ -189,12 +189,12 @@ def weigh_findings_by_proof(findings: Sequence[Finding], results: Sequence[Claim
     )
 
 
-def unproven_findings(found: Sequence[WeighedFinding]) -> tuple[Finding, ...]:
+def decide_unproven_findings(found: Sequence[WeighedFinding]) -> tuple[Finding, ...]:
     """The findings that were neither reproduced nor refuted."""
     return tuple(finding.finding for finding in found if finding.standing is FindingStatus.UNPROVEN)
 
 
-def finding_as_proven(found: WeighedFinding) -> Finding:
+def keep_deciding_proofs_of_finding(found: WeighedFinding) -> Finding:
     """A finding with only the reports whose programs decided its status."""
     proven_claims = {(proof.seat, proof.claim) for proof in found.by}
     reports = tuple(report for report in found.finding.said if (report.seat, report.issue.text) in proven_claims)
@@ -268,10 +268,10 @@ def _is_same_problem(one: FindingReport, other: FindingReport) -> bool:
     if _has_different_specifics(one.issue.text, other.issue.text):
         return False
     here, there = CodePlace.parse(one.issue.location), CodePlace.parse(other.issue.location)
-    words, others = (distinctive_words(report.issue.text) for report in (one, other))
+    words, others = (distinctive_words_of_text(report.issue.text) for report in (one, other))
     if _is_same_answer(one, other):
         return words == others and here == there
-    similar = slug_similarity("-".join(words), "-".join(others)) >= _MIN_SIMILARITY_IN_FILE
+    similar = text_slug_similarity("-".join(words), "-".join(others)) >= _MIN_SIMILARITY_IN_FILE
     if here.path != there.path:
         if not (here.path and there.path):
             return words == others
@@ -357,7 +357,7 @@ def rule_findings_by_judge(found: Sequence[WeighedFinding], said: Findings) -> R
     return RuledFindings(weights, other_items)
 
 
-def find_unfixed_findings(
+def decide_unfixed_findings(
     ruled: RuledFindings, found: Sequence[WeighedFinding], repairs: Mapping[str, FindingRepair]
 ) -> FindingsUnfixed | None:
     """The critical findings that are not fixed, with the reason for each; None if all are fixed."""
@@ -397,5 +397,5 @@ def _findings_of_item(item: str, found: Sequence[WeighedFinding]) -> tuple[str, 
 
 
 def _has_similar_words(item: str, finding: Finding) -> bool:
-    item_words, finding_words = distinctive_words(item), distinctive_words(finding.text)
-    return slug_similarity("-".join(item_words), "-".join(finding_words)) >= _MIN_SIMILARITY_IN_FILE
+    item_words, finding_words = distinctive_words_of_text(item), distinctive_words_of_text(finding.text)
+    return text_slug_similarity("-".join(item_words), "-".join(finding_words)) >= _MIN_SIMILARITY_IN_FILE

@@ -10,16 +10,16 @@ import msgspec
 
 from roundtable.core.decide.agreement import rule_score_threshold
 from roundtable.core.decide.decision import (
+    decision_dissent_from_move,
     decision_from_ruling,
-    dissent_from_move,
-    last_counted_moves,
-    position_from_move,
+    decision_position_from_move,
+    last_moves_counted_in_decision,
 )
 from roundtable.core.decide.lead import decide_lead_seat
-from roundtable.core.decide.positions import has_different_positions, normalize_position
+from roundtable.core.decide.positions import has_different_counted_positions, normalize_counted_position
 from roundtable.core.decide.ruling import Ruling
 from roundtable.core.reasons import LeadReason, PersonChose, PersonRejected, Reasons, ScoresGiven, SpeaksForTable
-from roundtable.core.text.wording import end_sentence
+from roundtable.core.text.wording import end_text_as_sentence
 from roundtable.core.values import Decision, Move, Outcome, Proposal, Round, Seat
 
 _ASSENT = re.compile(r"\W*(?:I\s+(?:\w+\s+)?)?(?:agree|agreed)\b|\W*同意", re.IGNORECASE)
@@ -48,7 +48,7 @@ class KnightsAccord(msgspec.Struct, frozen=True):
         answered = len(self.rounds) > 1
         if self.ruling.outcome is Outcome.REJECTED:
             return answered
-        return self.ruling.reached and (answered or not has_different_positions(self.rounds[0]))
+        return self.ruling.reached and (answered or not has_different_counted_positions(self.rounds[0]))
 
     @property
     def scores(self) -> str:
@@ -63,21 +63,21 @@ class KnightsAccord(msgspec.Struct, frozen=True):
             for issue in move.verdict.issues
             if issue.blocking and move.seat in self.ruling.counted
         ]
-        return (f"Open and blocking: {end_sentence('; '.join(open_issues))}",) if open_issues else ()
+        return (f"Open and blocking: {end_text_as_sentence('; '.join(open_issues))}",) if open_issues else ()
 
     def words(self) -> dict[str, Move]:
         """Each seat's last move that proposes something, or its last move if it only agreed."""
         proposing = {
             move.seat: move for round in self.rounds for move in round.moves if move.verdict.counts and _proposes(move)
         }
-        return {seat: proposing.get(seat, move) for seat, move in last_counted_moves(self.rounds).items()}
+        return {seat: proposing.get(seat, move) for seat, move in last_moves_counted_in_decision(self.rounds).items()}
 
     def proposals(self) -> tuple[Proposal, ...]:
         """The last proposal of each seat, with the name of its first author as id; equal texts are one proposal."""
         by_words: dict[str, Proposal] = {}
         for seat, move in self.words().items():
-            position = position_from_move(move)
-            words = normalize_position(position)
+            position = decision_position_from_move(move)
+            words = normalize_counted_position(position)
             proposal = by_words.get(words, Proposal(seat, position))
             by_words[words] = msgspec.structs.replace(proposal, authors=(*proposal.authors, seat))
         return tuple(by_words.values())
@@ -91,7 +91,7 @@ def rule_knights_accord(rounds: Sequence[Round], minimum: float, pending_blocks:
     return KnightsAccord(tuple(rounds), ruling)
 
 
-def choose_knights_lead(accord: KnightsAccord, seats: Sequence[Seat], question: str) -> KnightsLead | None:
+def decide_knights_lead(accord: KnightsAccord, seats: Sequence[Seat], question: str) -> KnightsLead | None:
     """Return the seat with the highest score; of equals, the one whose capabilities fit the question, or the first.
 
     A seat that only agreed has no text of its own to quote: it leads only if no seat proposed anything.
@@ -118,7 +118,7 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
     its score. If the seats reject everything, the decision quotes no seat, neither as author nor as dissent.
     """
     ruling, words = _ruling_after_answer(accord.ruling, choice, chosen), accord.words()
-    newest = last_counted_moves(accord.rounds)
+    newest = last_moves_counted_in_decision(accord.rounds)
     rejected = ruling.outcome is Outcome.REJECTED and choice != "reject"
     spokesman = None if lead is None or rejected or ruling.outcome is Outcome.DEADLOCK else lead.move
     spokesman = words[chosen] if chosen else spokesman
@@ -140,7 +140,11 @@ def decide_knights(accord: KnightsAccord, lead: KnightsLead | None, choice: str,
         proposals=proposals,
         winner=winner.id,
         spokesman=spokesman,
-        dissent=[dissent_from_move(move) for seat, move in words.items() if not rejected and behind[seat] != winner.id],
+        dissent=[
+            decision_dissent_from_move(move)
+            for seat, move in words.items()
+            if not rejected and behind[seat] != winner.id
+        ],
         chosen_by_person=bool(chosen),
     )
     tally = dict(Counter(behind[seat] for seat in ruling.counted)) if agreed else {}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from roundtable.core.candidate_reasons import CandidateProblems, CandidatesMerged, JudgesCompared
-from roundtable.core.decide.trial_outcome import candidate_problems
+from roundtable.core.decide.trial_outcome import decide_candidate_problems
 from roundtable.core.effects import Candidate, DraftsSynthesised
 from roundtable.core.verdict import Directives
 
@@ -50,7 +50,7 @@ class SwappedOrderVerdicts(msgspec.Struct, frozen=True, omit_defaults=True):
         return {candidate: chosen.count(candidate) for candidate in ranked}
 
 
-def compare_swapped_order_verdicts(
+def decide_swapped_order_verdicts(
     ab: Mapping[str, str], ba: Mapping[str, str], candidates: Collection[str]
 ) -> SwappedOrderVerdicts:
     """Compare the candidate that each judge preferred in the order (A, B) with its preference in the order (B, A).
@@ -112,7 +112,7 @@ def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
     return frozenset(words) - _FILLING, tuple(word for word in words if word in lower_seats)
 
 
-def judge_verdicts_reason(
+def decision_reason_for_judge_verdicts(
     rulings: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, discarded: tuple[str, ...]
 ) -> JudgesCompared:
     """The result of the judges: votes for each candidate, void judges, and judges that preferred their own."""
@@ -127,16 +127,16 @@ def judge_verdicts_reason(
     )
 
 
-def merge_regression_problems(merged: Candidate, base: Candidate) -> CandidateProblems:
+def decide_merge_regressions(merged: Candidate, base: Candidate) -> CandidateProblems:
     """The problems of a merged candidate that its base does not have: failed checks, or else tests that now fail."""
     failed = {(check.name, check.original_tests) for check in base.checks if not check.passed}
     regressions = tuple(check for check in merged.checks if (check.name, check.original_tests) not in failed)
-    problems = candidate_problems(msgspec.structs.replace(merged, checks=regressions))
+    problems = decide_candidate_problems(msgspec.structs.replace(merged, checks=regressions))
     lost = tuple(test for test, passed in base.tests.items() if passed and not merged.tests.get(test, False))
     return problems or CandidateProblems(lost_tests=lost)
 
 
-def merged_parts_reason(synthesis: DraftsSynthesised, base: str) -> CandidatesMerged:
+def decision_reason_for_merged_parts(synthesis: DraftsSynthesised, base: str) -> CandidatesMerged:
     """The parts that were merged into the base, each with its seat, and the symbols that were removed."""
     taken = tuple((part.symbol or part.path, part.seat) for part in synthesis.took)
     return CandidatesMerged(base, taken, tuple(removed.symbol for removed in synthesis.removed))

@@ -9,7 +9,7 @@ import msgspec
 
 from roundtable.core.decide import code_red, knights
 from roundtable.core.decide import debate as debating
-from roundtable.core.decide.decision import last_counted_moves
+from roundtable.core.decide.decision import last_moves_counted_in_decision
 from roundtable.core.decide.vote import RankedPoll, decide_vote, ranked_vote_candidates
 from roundtable.core.reasons import PersonChose
 from roundtable.core.values import Charter, Decision, Outcome, Proposal, Round
@@ -50,7 +50,7 @@ class ScoreThresholdRule(DecisionRuleBase, frozen=True, tag="score_threshold"):
     def conclude(self, rule_input: RuleInput) -> Decision:
         """Decide, in the words of the seat with the highest score."""
         accord = knights.rule_knights_accord(rule_input.deciding, self.minimum, self.pending_blocks)
-        lead = knights.choose_knights_lead(accord, rule_input.charter.seats, rule_input.charter.question)
+        lead = knights.decide_knights_lead(accord, rule_input.charter.seats, rule_input.charter.question)
         return knights.decide_knights(accord, lead, "")
 
 
@@ -102,7 +102,7 @@ DECISION_RULE_NAMES = tuple(str(rule.__struct_config__.tag) for rule in get_args
 def decide_chosen_by_person(decision: Decision, id: str, rule_input: RuleInput) -> Decision:
     """The decision after the person chose a proposal, in the words of its author, if it has one."""
     chosen = next(proposal for proposal in decision.proposals if proposal.id == id)
-    words = last_counted_moves(rule_input.rounds)
+    words = last_moves_counted_in_decision(rule_input.rounds)
     spokesman = next((words[author] for author in chosen.authors if author in words), None)
     return msgspec.structs.replace(
         decision,

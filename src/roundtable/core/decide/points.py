@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.positions import normalize_position
+from roundtable.core.decide.positions import normalize_counted_position
 from roundtable.core.values import Round
 from roundtable.core.verdict import Issue
 
@@ -49,7 +49,7 @@ class DebatePoints(msgspec.Struct, frozen=True):
         return tuple(point.line for point in self.open[-MAX_OPEN_POINTS:])
 
 
-def collect_debate_points(rounds: Sequence[Round]) -> DebatePoints:
+def decide_debate_points(rounds: Sequence[Round]) -> DebatePoints:
     """Compute the points from the rounds.
 
     A point is agreed if a proof confirmed it. It is also agreed if every counted seat of the newest round, and at least
@@ -78,7 +78,7 @@ def _id_of_point(text: str, ids: dict[str, str], texts: dict[str, str]) -> str:
     named = _POINT_ID.match(text)
     if named:
         return named[1] if named[1] in texts else ""
-    words = normalize_position(text)
+    words = normalize_counted_position(text)
     if words and words not in ids:
         ids[words] = f"P{len(texts) + 1}"
         texts[ids[words]] = " ".join(text.split())[:MAX_POINT_LENGTH].translate(_BRACKETS_REPLACED)
@@ -95,4 +95,6 @@ def _is_agreed(point: DebatePoint, newest: Round) -> bool:
 def _names_point(issue: Issue, point: DebatePoint) -> bool:
     """Return whether an issue contains the id or the words of a point."""
     by_id = point.id in (issue.id, *re.findall(r"\bP\d{1,4}\b", issue.text))
-    return by_id or normalize_position(point.text) in normalize_position(issue.text).translate(_BRACKETS_REPLACED)
+    return by_id or normalize_counted_position(point.text) in normalize_counted_position(issue.text).translate(
+        _BRACKETS_REPLACED
+    )

@@ -94,7 +94,7 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         cls, blind: Round, labels: Mapping[str, str], options: Sequence[str], ratings: PositionRatings
     ) -> CouncilStanding:
         """Return the state after the blind round. Its votes are kept for the decision."""
-        positions = counted_positions(blind)
+        positions = positions_counted_in_decision(blind)
         proposals = (
             _proposals_from_options(options, positions) if options else _group_positions(positions, labels, ratings)
         )
@@ -109,7 +109,7 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         A seat that changes its position without a reason is counted with its blind position.
         """
         if not again.quorate:
-            valid = len(counted_positions(again))
+            valid = len(positions_counted_in_decision(again))
             notice = RoundBelowQuorum(again.name, valid, len(again.electorate), self.last.name)
             return msgspec.structs.replace(self, moving=False, notices=(*self.notices, notice))
         supported: dict[str, str] = {}
@@ -124,7 +124,7 @@ class CouncilStanding(msgspec.Struct, frozen=True):
                 continue
             before = self.supported.get(seat, self.blind_supported.get(seat))
             blind_move = self.blind.move_of(seat)
-            if before is not None and proposal_id != before and blind_move and not has_named_reason(move):
+            if before is not None and proposal_id != before and blind_move and not is_position_change_justified(move):
                 conformity.append(seat)
                 supported[seat], words[seat] = self.blind_supported.get(seat, before), blind_move
                 continue
@@ -149,19 +149,19 @@ class CouncilStanding(msgspec.Struct, frozen=True):
         )
 
 
-def counted_positions(round: Round) -> dict[str, str]:
+def positions_counted_in_decision(round: Round) -> dict[str, str]:
     """Return the readable positions by seat."""
     return {move.seat: move.verdict.position for move in round.moves if move.verdict.counts}
 
 
-def normalize_position(position: str) -> str:
+def normalize_counted_position(position: str) -> str:
     """Return a position without differences in case, spacing and closing punctuation."""
     return " ".join(position.casefold().split()).rstrip(".,!;: ")
 
 
-def has_different_positions(round: Round) -> bool:
+def has_different_counted_positions(round: Round) -> bool:
     """Return whether the normalized positions differ."""
-    return len({normalize_position(position) for position in counted_positions(round).values()}) > 1
+    return len({normalize_counted_position(position) for position in positions_counted_in_decision(round).values()}) > 1
 
 
 def _proposals_from_options(options: Sequence[str], positions: Mapping[str, str]) -> tuple[Proposal, ...]:
@@ -182,7 +182,10 @@ def _group_positions(
 
     def is_same_position(a: str, b: str) -> bool:
         mutual = ratings.get(a, {}).get(labels[b]), ratings.get(b, {}).get(labels[a])
-        return normalize_position(positions[a]) == normalize_position(positions[b]) or mutual == (SAME, SAME)
+        return normalize_counted_position(positions[a]) == normalize_counted_position(positions[b]) or mutual == (
+            SAME,
+            SAME,
+        )
 
     groups: list[list[str]] = []
     for seat in sorted(positions, key=lambda seat: (len(labels[seat]), labels[seat])):
@@ -205,10 +208,10 @@ def _ratings_by_proposal(
     return result
 
 
-def has_named_reason(move: Move) -> bool:
+def is_position_change_justified(move: Move) -> bool:
     """Return whether a move names an error, or cites or proves a fact; agreement of other seats is no reason."""
     reasons = [move.verdict.error, *(evidence.text for evidence in move.verdict.evidence)]
-    named = any(normalize_position(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
+    named = any(normalize_counted_position(reason) not in _NO_REASON and len(reason.split()) >= 2 for reason in reasons)
     return named or any(claim.held for claim in move.verdict.claims)
 
 

@@ -9,7 +9,7 @@ from roundtable.core.text.wording import join_text_lines
 _MAX_LINE = 200
 
 
-def find_program_run_failure(run: ProjectRan) -> RunFailure:
+def decide_program_run_failure(run: ProjectRan) -> RunFailure:
     """Return the step at which a run failed, or why there was no run."""
     failed = next((step for step in run.steps if not step.passed), None)
     if run.why or failed is None:
@@ -20,4 +20,4 @@ def find_program_run_failure(run: ProjectRan) -> RunFailure:
 
 def decide_runs_failed(run: ProjectRan, runs: int) -> RunsFailed:
     """Return the reason of a stage whose program fails after all its runs."""
-    return RunsFailed(runs, find_program_run_failure(run))
+    return RunsFailed(runs, decide_program_run_failure(run))

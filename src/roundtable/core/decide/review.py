@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roundtable.core.decide.findings import FindingStatus, WeighedFinding, unproven_findings
+from roundtable.core.decide.findings import FindingStatus, WeighedFinding, decide_unproven_findings
 from roundtable.core.decide.positions import UNREADABLE_ANSWER
 from roundtable.core.reasons import FindingsReviewed, FindingsUnproven, NotHeardInRound, ProofsNotRun, Reason
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
@@ -47,5 +47,5 @@ def _not_heard_reason(round: Round) -> NotHeardInRound:
 def _notices(found: Sequence[WeighedFinding], lacking: str) -> Iterator[Reason]:
     if lacking:
         yield ProofsNotRun(lacking)
-    elif ids := tuple(finding.id for finding in unproven_findings(found)):
+    elif ids := tuple(finding.id for finding in decide_unproven_findings(found)):
         yield FindingsUnproven(ids)

@@ -29,7 +29,9 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.outcome is Outcome.REACHED
 
 
-def counted_verdicts(moves: Iterable[Move], electorate: Sequence[str], round: str = "") -> dict[str, Verdict]:
+def verdicts_counted_in_decision(
+    moves: Iterable[Move], electorate: Sequence[str], round: str = ""
+) -> dict[str, Verdict]:
     """Return the verdicts that count, in the order of the electorate: in time, readable, and of this round.
 
     A crashed seat's earlier move must not replace the missing one, so moves of several rounds need `round`.
@@ -41,12 +43,12 @@ def counted_verdicts(moves: Iterable[Move], electorate: Sequence[str], round: st
     return {seat: verdicts[seat] for seat in electorate if seat in verdicts}
 
 
-def seats_with_stance(verdicts: dict[str, Verdict], *stances: Stance) -> tuple[str, ...]:
+def seats_voting_with_stance(verdicts: dict[str, Verdict], *stances: Stance) -> tuple[str, ...]:
     """Return the seats with one of these stances."""
     return tuple(seat for seat, verdict in verdicts.items() if verdict.stance in stances)
 
 
-def seats_not_counted(electorate: Sequence[str], counted: Iterable[str]) -> tuple[str, ...]:
+def seats_not_counted_in_decision(electorate: Sequence[str], counted: Iterable[str]) -> tuple[str, ...]:
     """Return the seats of the electorate that do not count."""
     present = set(counted)
     return tuple(seat for seat in electorate if seat not in present)
@@ -71,7 +73,7 @@ def describe_settled_claims(rounds: Sequence[Round]) -> tuple[str, ...]:
 
 def rule_by_judge(move: Move | None) -> Ruling:
     """Reached when the judge says CONSENSUS; a missing or unreadable judge decides nothing."""
-    verdict = counted_verdicts([move], [move.seat]).get(move.seat) if move else None
+    verdict = verdicts_counted_in_decision([move], [move.seat]).get(move.seat) if move else None
     if move is None or verdict is None:
         return Ruling(Outcome.INSUFFICIENT, why=(JudgeUnreadable(),))
     seats = (move.seat,)

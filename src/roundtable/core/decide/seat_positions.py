@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roundtable.core.decide.positions import NEW_PROPOSAL, has_named_reason, normalize_position
+from roundtable.core.decide.positions import NEW_PROPOSAL, is_position_change_justified, normalize_counted_position
 from roundtable.core.replies import find_reply_codec
 from roundtable.core.session import RoundRecord, Session
 from roundtable.core.values import Expect, Move, Proposal, Value
@@ -31,14 +31,16 @@ class SeatPositions(Value, frozen=True):
         return self.first != self.last
 
 
-def trace_seat_positions(session: Session) -> dict[str, SeatPositions]:
+def seat_positions_up_to_decision(session: Session) -> dict[str, SeatPositions]:
     """The positions of each seat in table order; seats without any position are left out."""
     proposals = session.decision.proposals if session.decision else ()
     positions: dict[str, list[tuple[str, bool | None]]] = {}
     for record, move in _counted_moves(session):
         if position := _position_of_move(move, proposals):
             reasons_asked = _asks_for_reasons(record.opened.expect)
-            positions.setdefault(move.seat, []).append((position, has_named_reason(move) if reasons_asked else None))
+            positions.setdefault(move.seat, []).append(
+                (position, is_position_change_justified(move) if reasons_asked else None)
+            )
     order = (seat.name for seat in session.charter.seats)
     return {seat: _positions(seat, positions[seat]) for seat in order if seat in positions}
 
@@ -50,16 +52,16 @@ def _position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
     if verdict.target == NEW_PROPOSAL:
         return _matching_proposal(verdict.position, proposals) or verdict.position
     if verdict.target and verdict.stance is not Stance.OPPOSE:
-        return resolve_proposal_id(verdict.target, proposals)
+        return resolve_voted_proposal_id(verdict.target, proposals)
     if named := verdict.key or _first_choice(verdict):
         return named
     if verdict.position:
-        return own or _matching_proposal(verdict.position, proposals) or normalize_position(verdict.position)
+        return own or _matching_proposal(verdict.position, proposals) or normalize_counted_position(verdict.position)
     objects = verdict.stance is Stance.OPPOSE and verdict.score is None
     return own if own and objects else STANCE_POSITIONS.get(verdict.stance, "")
 
 
-def resolve_proposal_id(name: str, proposals: Sequence[Proposal]) -> str:
+def resolve_voted_proposal_id(name: str, proposals: Sequence[Proposal]) -> str:
     """The id of a proposal that may have been named by one of its authors."""
     if any(proposal.id == name for proposal in proposals):
         return name
@@ -79,8 +81,8 @@ def _first_choice(verdict: Verdict) -> str:
 
 
 def _matching_proposal(position: str, proposals: Sequence[Proposal]) -> str:
-    words = normalize_position(position)
-    return next((proposal.id for proposal in proposals if normalize_position(proposal.text) == words), "")
+    words = normalize_counted_position(position)
+    return next((proposal.id for proposal in proposals if normalize_counted_position(proposal.text) == words), "")
 
 
 def _asks_for_reasons(expect: Expect) -> bool:

@@ -8,11 +8,11 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide import positions
-from roundtable.core.decide.decision import dissent_from_move
-from roundtable.core.decide.positions import OPPOSED, SAME, CouncilStanding, PositionRatings, normalize_position
-from roundtable.core.decide.ruling import counted_verdicts
+from roundtable.core.decide.decision import decision_dissent_from_move
+from roundtable.core.decide.positions import OPPOSED, SAME, CouncilStanding, PositionRatings, normalize_counted_position
+from roundtable.core.decide.ruling import verdicts_counted_in_decision
 from roundtable.core.reasons import OpinionsAgree, OpinionsDiffer, RisksOpen
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Decision, Outcome, Proposal, Round
 from roundtable.core.verdict import Stance, Verdict
 
@@ -21,7 +21,7 @@ FollowUpReason = Literal["", "disagreement", "recommendation_gap", "risk"]
 _WORDS = {Stance.SUPPORT: " (yes)", Stance.OPPOSE: " (no)", Stance.AMEND: " (it depends)"}
 
 
-def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRatings:
+def vote_ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRatings:
     """Return the seats' ratings of each other's answers, from their yes and no; empty if these do not tell enough.
 
     Answers with yes and with no are opposed. Two differently worded answers with yes need not agree, because the
@@ -30,7 +30,7 @@ def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRating
     said = _verdicts(first)
     if not all(verdict.stance in (Stance.SUPPORT, Stance.OPPOSE) for verdict in said.values()):
         return {}
-    if len({(verdict.stance, normalize_position(verdict.position)) for verdict in said.values()}) > len(
+    if len({(verdict.stance, normalize_counted_position(verdict.position)) for verdict in said.values()}) > len(
         {verdict.stance for verdict in said.values()}
     ):
         return {}
@@ -40,7 +40,7 @@ def ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionRating
     }
 
 
-def find_divergence(standing: CouncilStanding) -> FollowUpReason:
+def decide_divergence(standing: CouncilStanding) -> FollowUpReason:
     """Return the reason for a follow-up: disagreement, different recommendations, or a blocking risk.
 
     Only explicit ratings are compared, not words: a pair without a rating of same or acceptable is disputed.
@@ -75,7 +75,7 @@ def decide_second_opinion(standing: CouncilStanding) -> Decision:
         winner="",
         position="",
         dissent=tuple(
-            dissent_from_move(standing.words[seat], texts[standing.supported[seat]])
+            decision_dissent_from_move(standing.words[seat], texts[standing.supported[seat]])
             for seat in _counted_seats(standing)
         ),
     )
@@ -99,7 +99,7 @@ def _render_opinion_synthesis(standing: CouncilStanding) -> str:
 
 def _render_camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -> str:
     said = _verdicts(standing.blind)
-    head = f"{join_names(seats)} recommend the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
+    head = f"{join_names_as_text(seats)} recommend the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
     return "\n".join((head, *(_quote(seat, said.get(seat), proposal) for seat in seats)))
 
 
@@ -113,7 +113,7 @@ def _quote(seat: str, said: Verdict | None, proposal: Proposal) -> str:
 
 
 def _verdicts(first: Round) -> dict[str, Verdict]:
-    return counted_verdicts(first.moves, first.electorate, first.name)
+    return verdicts_counted_in_decision(first.moves, first.electorate, first.name)
 
 
 def _counted_seats(standing: CouncilStanding) -> list[str]:

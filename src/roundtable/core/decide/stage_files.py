@@ -15,11 +15,11 @@ from roundtable.core.candidate_reasons import (
     FilesStageReason,
     OwnTestsLeftOut,
 )
-from roundtable.core.decide.trial_outcome import candidate_problems, refused_file
+from roundtable.core.decide.trial_outcome import decide_candidate_problems, refused_file
 from roundtable.core.effects import Candidate, CandidatesTried
 
 
-def eligible_stage_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def decide_eligible_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """Return the distinct candidates that a judge may choose from: those that pass, or else all that can be written.
 
     If more than half of them behave alike for every distinguishing input, only these are eligible.
@@ -31,33 +31,35 @@ def eligible_stage_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     return tuple({candidate.draft: candidate for candidate in reversed(eligible)}.values())[::-1]
 
 
-def candidate_ranked_best_alone(tried: CandidatesTried, eligible: Sequence[Candidate]) -> Candidate | None:
+def decide_single_best_candidate(tried: CandidatesTried, eligible: Sequence[Candidate]) -> Candidate | None:
     """Return the only candidate with the best test results; None if several are equally good."""
     best = [candidate for candidate in eligible if candidate.passed and candidate.seat in tried.best]
     return best[0] if len(best) == 1 else None
 
 
-def left_out_candidate_reasons(tried: CandidatesTried, eligible: Sequence[Candidate]) -> tuple[CandidateLeftOut, ...]:
+def decision_reasons_for_left_out_candidates(
+    tried: CandidatesTried, eligible: Sequence[Candidate]
+) -> tuple[CandidateLeftOut, ...]:
     """Return why each other candidate could not be chosen; without problems, it behaves differently from most."""
     drafts = {candidate.draft for candidate in eligible}
     return tuple(
-        CandidateLeftOut(candidate.seat, candidate_problems(candidate))
+        CandidateLeftOut(candidate.seat, decide_candidate_problems(candidate))
         for candidate in tried.candidates
         if candidate.draft not in drafts
     )
 
 
-def chosen_candidate_reasons(candidate: Candidate) -> Iterator[FilesStageReason]:
+def decision_reasons_for_chosen_candidate(candidate: Candidate) -> Iterator[FilesStageReason]:
     """Yield the reasons about a chosen candidate: failed checks, and files and tests that were left out of it."""
     if not candidate.passed:
-        yield CandidateDoubtful(candidate.seat, candidate_problems(candidate))
+        yield CandidateDoubtful(candidate.seat, decide_candidate_problems(candidate))
     if candidate.dropped:
         yield FilesDropped(candidate.seat, tuple(map(refused_file, candidate.dropped)))
     if candidate.without:
         yield OwnTestsLeftOut(candidate.seat, candidate.without)
 
 
-def unfulfilled_directive_reasons(
+def decision_reasons_for_unfulfilled_directives(
     base: str, unfulfilled: Sequence[str], problems: CandidateProblems | None
 ) -> Iterator[AdditionsFailed | DirectiveNotDone]:
     """Yield the directives of the judge that were not carried out; `problems` are those that the additions caused."""

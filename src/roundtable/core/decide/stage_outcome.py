@@ -28,7 +28,7 @@ from roundtable.core.stages import Stage, StageEnd
 from roundtable.core.values import Charter, Decision, NextStep, Outcome, Round
 
 
-def unshown_file_reasons(listed: ProjectListed) -> Iterator[Reason]:
+def decision_reasons_for_unshown_files(listed: ProjectListed) -> Iterator[Reason]:
     """Yield a notice if seats were not shown all files of a project, and one if files could not be used."""
     if listed.left:
         yield FilesUnshown(len(listed.items), len(listed.items) + len(listed.left))
@@ -36,7 +36,7 @@ def unshown_file_reasons(listed: ProjectListed) -> Iterator[Reason]:
         yield FilesUnusable("read", dict(listed.refused))
 
 
-def missing_seat_reasons(rounds: Sequence[Round]) -> tuple[SeatMissing, ...]:
+def decide_missing_seat_notices(rounds: Sequence[Round]) -> tuple[SeatMissing, ...]:
     """Return a notice for each seat that did not answer in one of these rounds."""
     return tuple(SeatMissing(absence.seat, round.name, absence.fault) for round in rounds for absence in round.missing)
 
@@ -50,7 +50,7 @@ def decide_stages_stopped(ends: Sequence[StageEnd], answer: str, *, answered: bo
     return Decision(Outcome.CANCELLED, (stopped,), next_step=NextStep.STOP)
 
 
-def last_run_failure_reason(charter: Charter, ends: Sequence[StageEnd]) -> LastRunFailed | None:
+def decide_last_run_failure(charter: Charter, ends: Sequence[StageEnd]) -> LastRunFailed | None:
     """Return the failure of the last run of a project; None if it passed or was not planned, or no files exist."""
     runs = {stage.name for stage in Stage.list_of(charter) if stage.kind == "run"}
     last = next((end for end in reversed(ends) if end.stage in runs and end.how != "skipped"), None)
@@ -69,7 +69,7 @@ def decide_project_finished(charter: Charter, ends: Sequence[StageEnd], where: R
         *((JudgeReadOwnWords(self_judged),) if self_judged else ()),
         *where,
     )
-    run_failure = last_run_failure_reason(charter, ends)
+    run_failure = decide_last_run_failure(charter, ends)
     notices = (
         *((run_failure,) if run_failure else ()),
         *(StageFailed(end.stage) for end in failed),

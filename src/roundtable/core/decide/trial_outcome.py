@@ -29,7 +29,7 @@ from roundtable.core.effects import Candidate, CandidatesTried, CheckKind, Check
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import Reason, Reasons, WorkshopStepFailed
 from roundtable.core.sandbox import Limit
-from roundtable.core.text.wording import join_names, join_text_lines
+from roundtable.core.text.wording import join_names_as_text, join_text_lines
 from roundtable.core.values import Absence, Decision, Outcome, Proposal, Round
 
 EVIDENCE_CHECKS = (CheckKind.EVIDENCE, CheckKind.AGREEMENT)
@@ -39,22 +39,22 @@ _MINOR_CHECKS = (CheckKind.SIDE_EFFECTS, CheckKind.REGRESSION, *EVIDENCE_CHECKS)
 _MAX_FAILURE_LINE = 200
 
 
-def failed_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
+def decide_failed_candidate_seats(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate was refused or did not pass."""
     return tuple(candidate.seat for candidate in tried.candidates if not candidate.passed)
 
 
-def seats_lacking_only_evidence(tried: CandidatesTried) -> tuple[str, ...]:
+def decide_seats_lacking_only_evidence(tried: CandidatesTried) -> tuple[str, ...]:
     """The seats whose candidate fails only because no test shows that it fulfils the task."""
     return tuple(candidate.seat for candidate in tried.candidates if _lacks_only(candidate, CheckKind.EVIDENCE))
 
 
-def unverified_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def decide_unverified_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The candidates that fail only for lack of evidence; a person may judge that they are right."""
-    return tuple(filter(is_candidate_unverified, tried.candidates))
+    return tuple(filter(is_tried_candidate_unverified, tried.candidates))
 
 
-def is_candidate_unverified(candidate: Candidate) -> bool:
+def is_tried_candidate_unverified(candidate: Candidate) -> bool:
     """Whether a candidate fails checks, and only those that ask for evidence."""
     return _lacks_only(candidate, *EVIDENCE_CHECKS)
 
@@ -65,14 +65,14 @@ def _lacks_only(candidate: Candidate, *kinds: CheckKind) -> bool:
     return bool(failed) and all(check.kind in kinds for check in failed)
 
 
-def equally_good_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def decide_best_candidates(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The passing candidates that the trial ranks best; identical drafts are listed once."""
     passed = [candidate for candidate in tried.candidates if candidate.passed]
     best = [candidate for candidate in passed if candidate.seat in tried.best] or passed[:1]
     return tuple({candidate.draft: candidate for candidate in reversed(best)}.values())[::-1]
 
 
-def candidates_failing_only_original_tests(tried: CandidatesTried) -> tuple[Candidate, ...]:
+def decide_candidate_failing_only_original_tests(tried: CandidatesTried) -> tuple[Candidate, ...]:
     """The first candidate that fails only the original form of tests that it changed; a person may allow that."""
     for candidate in tried.candidates:
         if (failed := _failed_checks(candidate)) and all(check.original_tests for check in failed):
@@ -80,37 +80,42 @@ def candidates_failing_only_original_tests(tried: CandidatesTried) -> tuple[Cand
     return ()
 
 
-def candidate_warnings(tried: CandidatesTried, seat: str) -> Reasons:
+def decide_candidate_warnings(tried: CandidatesTried, seat: str) -> Reasons:
     """The warnings that a person must see before approving a candidate."""
     candidate = _candidate_of(tried, seat)
     reverted = PartsLeftOut(reverted=candidate.put_back) if candidate.put_back else None
-    found = (unverified_candidate_reason(candidate), _original_tests_reason(tried, candidate), reverted, *tried.unrun)
+    found = (
+        decision_reason_for_unverified_candidate(candidate),
+        _original_tests_reason(tried, candidate),
+        reverted,
+        *tried.unrun,
+    )
     return tuple(filter(None, found))
 
 
-def unverified_candidate_reason(candidate: Candidate) -> CandidateUnverified | None:
+def decision_reason_for_unverified_candidate(candidate: Candidate) -> CandidateUnverified | None:
     """The evidence that a candidate lacks to be verified; None if it is verified or fails other checks."""
-    if not is_candidate_unverified(candidate):
+    if not is_tried_candidate_unverified(candidate):
         return None
-    return CandidateUnverified(candidate.seat, failed_check(_failed_checks(candidate)[0]))
+    return CandidateUnverified(candidate.seat, failed_check_reason_field(_failed_checks(candidate)[0]))
 
 
 def _original_tests_reason(tried: CandidatesTried, candidate: Candidate) -> OnlyChangedTestsPassed | None:
-    if candidate.passed or is_candidate_unverified(candidate):
+    if candidate.passed or is_tried_candidate_unverified(candidate):
         return None
-    return OnlyChangedTestsPassed(candidate.seat, unverified=bool(unverified_candidates(tried)))
+    return OnlyChangedTestsPassed(candidate.seat, unverified=bool(decide_unverified_candidates(tried)))
 
 
 def _candidate_of(tried: CandidatesTried, seat: str) -> Candidate:
     return next(candidate for candidate in tried.candidates if candidate.seat == seat)
 
 
-def candidate_problems(candidate: Candidate) -> CandidateProblems:
+def decide_candidate_problems(candidate: Candidate) -> CandidateProblems:
     """The reasons why a candidate did not pass: refused files, an empty draft, or failed checks."""
     return CandidateProblems(
         tuple(refused_file(refusal) for refusal in candidate.refused),
         empty=not candidate.draft and not candidate.refused,
-        checks=tuple(failed_check(outcome) for outcome in candidate.checks if not outcome.passed),
+        checks=tuple(failed_check_reason_field(outcome) for outcome in candidate.checks if not outcome.passed),
     )
 
 
@@ -119,7 +124,7 @@ def refused_file(refusal: Refusal) -> RefusedFile:
     return RefusedFile(refusal.path, refusal.sentence)
 
 
-def failed_check(outcome: CheckOutcome) -> FailedCheck:
+def failed_check_reason_field(outcome: CheckOutcome) -> FailedCheck:
     """A failed check as the field of a reason, with the line of its output or the finding that says why."""
     message = "" if outcome.finding else join_text_lines(outcome.failure_line)[:_MAX_FAILURE_LINE]
     return FailedCheck(outcome.name, outcome.code, message, outcome.original_tests, outcome.finding)
@@ -127,7 +132,7 @@ def failed_check(outcome: CheckOutcome) -> FailedCheck:
 
 def decide_no_candidate_passed(tried: CandidatesTried, rounds: Sequence[Round]) -> Decision:
     """The decision if no candidate passed: a deadlock, with the reasons of each seat's candidate."""
-    problems = {candidate.seat: candidate_problems(candidate) for candidate in tried.candidates}
+    problems = {candidate.seat: decide_candidate_problems(candidate) for candidate in tried.candidates}
     how = (NoCandidatePassed(problems), *_checks_failed_before(tried))
     return _decision(Outcome.DEADLOCK, how, rounds, notices=tried.unrun)
 
@@ -186,15 +191,16 @@ def decide_candidate_chosen(
             Outcome.REACHED,
             filter(None, how),
             rounds,
-            notices=filter(None, (*tried.unrun, unverified, unverified_candidate_reason(candidate))),
+            notices=filter(None, (*tried.unrun, unverified, decision_reason_for_unverified_candidate(candidate))),
         ),
         winner=seat,
         author=seat,
-        position=change_position(question, seat, candidate.files),
+        position=decision_position_on_change(question, seat, candidate.files),
         task_only=True,
         text=move.text if move else "",
         proposals=tuple(
-            Proposal(each.seat, summarize_changed_files(each.files), (each.seat,)) for each in tried.candidates
+            Proposal(each.seat, decision_summary_of_changed_files(each.files), (each.seat,))
+            for each in tried.candidates
         ),
     )
 
@@ -209,14 +215,14 @@ def _taken_reason(tried: CandidatesTried, candidate: Candidate) -> CandidateTake
     )
 
 
-def summarize_changed_files(files: Sequence[str]) -> str:
+def decision_summary_of_changed_files(files: Sequence[str]) -> str:
     """A candidate in a few words: the files that it changes."""
-    return f"changes {join_names([join_text_lines(path) for path in files])}"
+    return f"changes {join_names_as_text([join_text_lines(path) for path in files])}"
 
 
-def change_position(question: str, seat: str, files: Sequence[str]) -> str:
+def decision_position_on_change(question: str, seat: str, files: Sequence[str]) -> str:
     """The position of a decision on a change, in one line: the task, the seat and its files."""
-    return f"{join_text_lines(question)}: {seat} {summarize_changed_files(files)}"
+    return f"{join_text_lines(question)}: {seat} {decision_summary_of_changed_files(files)}"
 
 
 def _left_out_reason(candidate: Candidate) -> PartsLeftOut | None:
@@ -229,7 +235,7 @@ def _almost_passed(tried: CandidatesTried, taken: str) -> Iterator[AlmostPassed]
     for candidate in tried.candidates:
         failed = _failed_checks(candidate)
         if len(failed) == 1 and failed[0].kind in _MINOR_CHECKS and candidate.seat != taken:
-            yield AlmostPassed(candidate.seat, failed_check(failed[0]))
+            yield AlmostPassed(candidate.seat, failed_check_reason_field(failed[0]))
 
 
 def _failed_checks(candidate: Candidate) -> list[CheckOutcome]:
@@ -239,20 +245,20 @@ def _failed_checks(candidate: Candidate) -> list[CheckOutcome]:
     )
 
 
-def cluster_seats_by_behaviour(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
+def decide_behaviour_clusters(tried: CandidatesTried) -> dict[str, tuple[str, ...]]:
     """The best candidates clustered by behaviour, under the first seat of each cluster; empty if all behave alike."""
     clusters: dict[int, list[str]] = {}
-    for candidate in equally_good_candidates(tried):
+    for candidate in decide_best_candidates(tried):
         clusters.setdefault(candidate.cluster, []).append(candidate.seat)
     return {seats[0]: tuple(seats) for seats in clusters.values()} if len(clusters) > 1 and tried.apart else {}
 
 
-def rank_unverified_candidate_best(tried: CandidatesTried, seat: str) -> CandidatesTried:
+def decide_ranking_for_unverified_candidate(tried: CandidatesTried, seat: str) -> CandidatesTried:
     """The result of the trial with an unverified candidate as the only best one, because the person chose it."""
     return msgspec.structs.replace(tried, best=(seat,), apart={}, how=(*tried.how, PersonTookUnverified(seat)))
 
 
-def rank_candidate_cluster_best(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
+def decide_ranking_for_behaviour_cluster(tried: CandidatesTried, seats: Sequence[str]) -> CandidatesTried:
     """The result of the trial with the candidates as best whose behaviour the person chose."""
     how = (*tried.how, PersonChoseBehaviour(seats[0]))
     return msgspec.structs.replace(tried, best=tuple(seats), apart={}, how=how)
@@ -278,7 +284,7 @@ def _decision(
     )
 
 
-def add_single_author_reason(decision: Decision) -> Decision:
+def decision_with_single_author_notice(decision: Decision) -> Decision:
     """The decision with a notice if only one seat could write a change."""
     alone = (SingleAuthor(),) if len(decision.electorate) == 1 else ()
     return msgspec.structs.replace(decision, notices=(*decision.notices, *alone))

@@ -10,8 +10,12 @@ from functools import cache
 
 import msgspec
 
-from roundtable.core.decide.decision import decision_from_ruling, dissent_from_move, last_counted_moves
-from roundtable.core.decide.positions import counted_positions, normalize_position
+from roundtable.core.decide.decision import (
+    decision_dissent_from_move,
+    decision_from_ruling,
+    last_moves_counted_in_decision,
+)
+from roundtable.core.decide.positions import normalize_counted_position, positions_counted_in_decision
 from roundtable.core.decide.ruling import Ruling
 from roundtable.core.reasons import (
     CandidatesTied,
@@ -112,7 +116,7 @@ class EliminationStep(msgspec.Struct, frozen=True):
     out: tuple[str, ...] = ()
 
 
-def elimination_steps(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[EliminationStep, ...]:
+def vote_elimination_steps(ballots: RankedBallots, candidates: Sequence[str]) -> tuple[EliminationStep, ...]:
     """The counts of an elimination, until one candidate remains or several with votes share the last place."""
     votes = [_clean_ballot(ballot, candidates) for ballot in ballots.values()]
     remaining: list[str] = list(candidates)
@@ -142,12 +146,12 @@ def ranked_vote_candidates(
     """
     offered = [(chr(ord("A") + place), text, "") for place, text in enumerate(options)]
     if not options and pitched is not None:
-        pitches = counted_positions(pitched)
+        pitches = positions_counted_in_decision(pitched)
         order = sorted(pitches, key=lambda seat: _label_sort_key(labels[seat]))
         offered = [(labels[seat], pitches[seat], seat) for seat in order]
     by_words: dict[str, Proposal] = {}
     for id, text, author in (*offered, (NO_CHANGE_PROPOSAL.id, NO_CHANGE_PROPOSAL.text, "")):
-        words = normalize_position(text)
+        words = normalize_counted_position(text)
         known = by_words.get(words)
         authors = (*(known.authors if known else ()), *filter(None, (author,)))
         by_words[words] = Proposal(known.id if known else id, known.text if known else text, authors)
@@ -205,7 +209,9 @@ def decide_vote(poll: RankedPoll, chosen: str = "") -> Decision:
         proposals=poll.offered,
         winner=winner,
         spokesman=_spokesman(poll, winner) if winner else None,
-        dissent=[dissent_from_move(_argument_for(poll, seat, first), texts[first]) for seat, first in others.items()],
+        dissent=[
+            decision_dissent_from_move(_argument_for(poll, seat, first), texts[first]) for seat, first in others.items()
+        ],
         chosen_by_person=bool(chosen),
     )
     pitched = {candidate.id: len(candidate.authors) for candidate in poll.offered if candidate.authors}
@@ -227,9 +233,11 @@ def _argument_for(poll: RankedPoll, seat: str, candidate: str) -> Move:
     It is the seat's pitch of that candidate, or else its ballot. A ballot of bare JSON has no argument: then it is the
     seat's last move before the vote.
     """
-    pitch = normalize_position(next(proposal.text for proposal in poll.offered if proposal.id == candidate))
+    pitch = normalize_counted_position(next(proposal.text for proposal in poll.offered if proposal.id == candidate))
     earlier_moves = (move for round in poll.open_rounds if (move := round.move_of(seat)))
-    own_pitch = next((move for move in earlier_moves if normalize_position(move.verdict.position) == pitch), None)
-    ballot = last_counted_moves((poll.ballot,))[seat]
+    own_pitch = next(
+        (move for move in earlier_moves if normalize_counted_position(move.verdict.position) == pitch), None
+    )
+    ballot = last_moves_counted_in_decision((poll.ballot,))[seat]
     is_bare_json = ballot.text.lstrip().startswith(("{", "```"))
-    return own_pitch or (last_counted_moves(poll.open_rounds).get(seat, ballot) if is_bare_json else ballot)
+    return own_pitch or (last_moves_counted_in_decision(poll.open_rounds).get(seat, ballot) if is_bare_json else ballot)

@@ -12,13 +12,13 @@ from roundtable.core.replies.debate import DEBATE_CODEC
 from roundtable.core.replies.file_changes import CHANGES_CODEC, CHANGES_IN_PARTS_CODEC
 from roundtable.core.replies.judge import JUDGE_DISCUSSION_CODEC, JUDGE_MERGE_CODEC, JUDGE_REVIEW_CODEC
 from roundtable.core.replies.knights import SCORE_CODEC
-from roundtable.core.replies.prose import FREE_CODEC, ProseStream, strip_thoughts
+from roundtable.core.replies.prose import FREE_CODEC, ProseStream, strip_reply_thoughts
 from roundtable.core.replies.review import FINDINGS_CODEC, PROOFS_CODEC
 from roundtable.core.replies.second_opinion import OPINION_CODEC
 from roundtable.core.replies.vote import APPROVAL_CODEC, RANKING_CODEC
 from roundtable.core.values import Expect
 
-__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_reply_codec", "read_reply"]
+__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_reply_codec", "parse_seat_reply"]
 
 CODECS: dict[str, Codec] = {
     each.name: each
@@ -40,10 +40,10 @@ def find_reply_codec(name: str) -> Codec:
     raise NotFound(f"Unknown codec {name!r}.", hint)
 
 
-def read_reply(expect: Expect, reply: str, structured: bool) -> ReadReply:
+def parse_seat_reply(expect: Expect, reply: str, structured: bool) -> ReadReply:
     """Read a reply, without its thoughts, in the requested form; `structured` is whether a schema constrained it."""
     codec = find_reply_codec(expect.codec)
-    answer = strip_thoughts(reply)
+    answer = strip_reply_thoughts(reply)
     if structured and codec.read_json is not None:
         return codec.read_json(answer, expect)
     return codec.read_text(answer, expect)

@@ -7,7 +7,12 @@ import re
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import TruncatedString
-from roundtable.core.replies.schema import choice_schema, list_schema, object_schema, text_schema
+from roundtable.core.replies.schema import (
+    reply_choice_schema,
+    reply_list_schema,
+    reply_object_schema,
+    reply_text_schema,
+)
 from roundtable.core.replies.tags import LINE_START
 from roundtable.core.verdict import Claim
 
@@ -29,35 +34,38 @@ _TAGGED = re.compile(
 )
 
 
-def proof_schema_fields() -> dict[str, Schema]:
+def reply_proof_schema_fields() -> dict[str, Schema]:
     """The schema fields of a proof, for any record it belongs to."""
     return {
-        "proof": text_schema(
+        "proof": reply_text_schema(
             f"{PROOF_MEANING}, run at the root of a copy of the project; empty if there is none",
             _LONGEST_REQUESTED_PROOF,
         ),
-        "language": choice_schema("the programming language of the proof", PROOF_LANGUAGES),
+        "language": reply_choice_schema("the programming language of the proof", PROOF_LANGUAGES),
     }
 
 
-def claims_schema() -> Schema:
+def reply_claims_schema() -> Schema:
     """The schema of the claims field."""
-    return list_schema(object_schema({"claim": text_schema(CLAIM_MEANING), **proof_schema_fields()}), most=MOST_CLAIMS)
+    return reply_list_schema(
+        reply_object_schema({"claim": reply_text_schema(CLAIM_MEANING), **reply_proof_schema_fields()}),
+        most=MOST_CLAIMS,
+    )
 
 
-def read_claims(value: object, named: str = "claim") -> tuple[Claim, ...]:
+def read_reply_claims(value: object, named: str = "claim") -> tuple[Claim, ...]:
     """The claims that have a program; without one a claim is only an opinion."""
-    entries = [fields.read_mapping_field(member) for member in fields.read_list_field(value)]
+    entries = [fields.read_reply_mapping_field(member) for member in fields.read_reply_list_field(value)]
     claims = [
-        read_claim(fields.read_line_field(entry.get(named)), entry.get("proof"), entry.get("language"))
+        read_reply_claim(fields.read_reply_line_field(entry.get(named)), entry.get("proof"), entry.get("language"))
         for entry in entries
     ]
     return tuple(claim for claim in claims if claim is not None)
 
 
-def read_claim(text: str, program: object, language: object) -> Claim | None:
+def read_reply_claim(text: str, program: object, language: object) -> Claim | None:
     """One claim; None without a complete program."""
-    code = _unfenced(fields.read_text_field(program))
+    code = _unfenced(fields.read_reply_text_field(program))
     if (
         isinstance(program, TruncatedString)
         or len(code) > LONGEST_PROOF
@@ -67,10 +75,10 @@ def read_claim(text: str, program: object, language: object) -> Claim | None:
     return Claim(text, code, _language(language))
 
 
-def read_tagged_claims(reply: str) -> tuple[Claim, ...]:
+def read_tagged_reply_claims(reply: str) -> tuple[Claim, ...]:
     """The claims written as `PROVE:` with a fenced program below."""
     claims = [
-        read_claim(fields.read_line_field(text), program, language)
+        read_reply_claim(fields.read_reply_line_field(text), program, language)
         for text, _, language, program in _TAGGED.findall(reply)
     ]
     return tuple(claim for claim in claims if claim is not None)
@@ -83,5 +91,5 @@ def _unfenced(program: str) -> str:
 
 
 def _language(value: object) -> str:
-    word = fields.read_line_field(value).casefold()
+    word = fields.read_reply_line_field(value).casefold()
     return _SPELLINGS.get(word, word or PROOF_LANGUAGES[0])

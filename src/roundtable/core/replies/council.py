@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import claims_schema, read_claims
+from roundtable.core.replies.claims import read_reply_claims, reply_claims_schema
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import (
-    choice_schema,
-    list_schema,
-    object_schema,
-    prose_first_schema,
-    score_schema,
-    text_schema,
+    reply_choice_schema,
+    reply_list_schema,
+    reply_object_schema,
+    reply_prose_first_schema,
+    reply_score_schema,
+    reply_text_schema,
 )
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.replies.tags import LINE_START, mask_reply_quotations
@@ -31,10 +31,10 @@ _RATING_LINE = re.compile(rf"{LINE_START}([^\n:]{{1,80}}?)[ \t]*:[ \t*_]*({'|'.j
 
 
 def _position_schema(expect: Expect) -> Schema:
-    return prose_first_schema(
+    return reply_prose_first_schema(
         {
-            "position": choice_schema("your answer in one line", expect.choices),
-            "confidence": score_schema(_CONFIDENCE_MEANING),
+            "position": reply_choice_schema("your answer in one line", expect.choices),
+            "confidence": reply_score_schema(_CONFIDENCE_MEANING),
         },
     )
 
@@ -43,50 +43,59 @@ def _read_position(block: JsonFields, expect: Expect) -> Verdict | None:
     position = fields.match_reply_choice(block["position"], expect.choices)
     if not position:
         return None
-    return Verdict(Stance.SUPPORT, position=position, confidence=fields.read_tenths_field(block.get("confidence")))
+    return Verdict(
+        Stance.SUPPORT, position=position, confidence=fields.read_reply_tenths_field(block.get("confidence"))
+    )
 
 
 def _reconsider_schema(expect: Expect) -> Schema:
-    fact = object_schema(
-        {"text": text_schema("a fact that decided your position"), "source": text_schema("the source of the fact", 160)}
-    )
-    return prose_first_schema(
+    fact = reply_object_schema(
         {
-            "stand": choice_schema("the proposal you now support", expect.choices),
-            "position": text_schema(f"your answer in one line if `stand` is {NEW_PROPOSAL}, otherwise empty", 160),
-            "error": text_schema("the error in your earlier answer, empty if there was none"),
-            "evidence": list_schema(fact, most=4),
-            "prediction": text_schema("what can be observed, and by when, if you are right; empty if nothing can", 200),
-            "confidence": score_schema(_CONFIDENCE_MEANING),
-            "claims": claims_schema(),
+            "text": reply_text_schema("a fact that decided your position"),
+            "source": reply_text_schema("the source of the fact", 160),
+        }
+    )
+    return reply_prose_first_schema(
+        {
+            "stand": reply_choice_schema("the proposal you now support", expect.choices),
+            "position": reply_text_schema(
+                f"your answer in one line if `stand` is {NEW_PROPOSAL}, otherwise empty", 160
+            ),
+            "error": reply_text_schema("the error in your earlier answer, empty if there was none"),
+            "evidence": reply_list_schema(fact, most=4),
+            "prediction": reply_text_schema(
+                "what can be observed, and by when, if you are right; empty if nothing can", 200
+            ),
+            "confidence": reply_score_schema(_CONFIDENCE_MEANING),
+            "claims": reply_claims_schema(),
         }
     )
 
 
 def _read_reconsider(block: JsonFields, expect: Expect) -> Verdict | None:
     stand = fields.match_reply_choice(block["stand"], expect.choices)
-    position = fields.read_line_field(block.get("position"))
+    position = fields.read_reply_line_field(block.get("position"))
     if not stand or (stand == NEW_PROPOSAL and not position):
         return None
-    error = fields.read_line_field(block.get("error"))
+    error = fields.read_reply_line_field(block.get("error"))
     return Verdict(
         Stance.SUPPORT,
         target=stand,
         position=position,
         error=error if fields.has_reply_content(error) else "",
-        prediction=fields.read_prediction_field(block),
-        evidence=fields.read_evidence_field(block.get("evidence")),
-        confidence=fields.read_tenths_field(block.get("confidence")),
-        claims=read_claims(block.get("claims")),
+        prediction=fields.read_reply_prediction_field(block),
+        evidence=fields.read_reply_evidence_field(block.get("evidence")),
+        confidence=fields.read_reply_tenths_field(block.get("confidence")),
+        claims=read_reply_claims(block.get("claims")),
     )
 
 
 def _ratings_schema(expect: Expect) -> Schema:
-    return object_schema(
+    return reply_object_schema(
         {
-            "ratings": object_schema(
+            "ratings": reply_object_schema(
                 {
-                    choice: choice_schema(
+                    choice: reply_choice_schema(
                         "same as your own proposal, acceptable to you, or opposed by you", RATING_WORDS
                     )
                     for choice in expect.choices
@@ -97,7 +106,7 @@ def _ratings_schema(expect: Expect) -> Schema:
 
 
 def _read_ratings(block: JsonFields, expect: Expect) -> Verdict | None:
-    return _ratings_verdict(list(fields.read_mapping_field(block["ratings"]).items()), expect)
+    return _ratings_verdict(list(fields.read_reply_mapping_field(block["ratings"]).items()), expect)
 
 
 def _read_rating_lines(reply: str, expect: Expect) -> Verdict | None:

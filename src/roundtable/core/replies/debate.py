@@ -7,12 +7,23 @@ import re
 import msgspec
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import CLAIM_MEANING, PROOF_MEANING, claims_schema, read_claims, read_tagged_claims
+from roundtable.core.replies.claims import (
+    CLAIM_MEANING,
+    PROOF_MEANING,
+    read_reply_claims,
+    read_tagged_reply_claims,
+    reply_claims_schema,
+)
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
-from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
+from roundtable.core.replies.schema import (
+    reply_choice_schema,
+    reply_list_schema,
+    reply_prose_first_schema,
+    reply_text_schema,
+)
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import find_tagged_sections, mask_reply_quotations
+from roundtable.core.replies.tags import find_tagged_reply_sections, mask_reply_quotations
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Claim, Issue, ParseStatus, SeatRequests, Stance, Verdict
 
@@ -39,17 +50,21 @@ class _Statements(msgspec.Struct, frozen=True):
 
 
 def _debate_schema(expect: Expect) -> Schema:
-    return prose_first_schema(
+    return reply_prose_first_schema(
         {
-            "agree": list_schema(choice_schema("the seat whose proposal you endorse", expect.choices), most=1),
-            "object": list_schema(text_schema("an objection to the current proposals"), most=3),
-            "add": list_schema(
-                text_schema("a new point, or the id of a listed point that you share, such as P1"), most=3
+            "agree": reply_list_schema(
+                reply_choice_schema("the seat whose proposal you endorse", expect.choices), most=1
             ),
-            "prediction": text_schema(_PREDICTION_MEANING, 200),
-            "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200), most=4),
-            "checks": list_schema(text_schema("a check to run", 200), most=2),
-            "claims": claims_schema(),
+            "object": reply_list_schema(reply_text_schema("an objection to the current proposals"), most=3),
+            "add": reply_list_schema(
+                reply_text_schema("a new point, or the id of a listed point that you share, such as P1"), most=3
+            ),
+            "prediction": reply_text_schema(_PREDICTION_MEANING, 200),
+            "file_requests": reply_list_schema(
+                reply_text_schema("a file you need to see, such as src/a.py:10-50", 200), most=4
+            ),
+            "checks": reply_list_schema(reply_text_schema("a check to run", 200), most=2),
+            "claims": reply_claims_schema(),
         }
     )
 
@@ -71,11 +86,19 @@ def _debate_tag_format(expect: Expect) -> str:
 
 def _read_debate_fields(block: JsonFields, expect: Expect) -> Verdict | None:
     wants = SeatRequests(
-        fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
+        fields.read_reply_text_list_field(block.get("file_requests")),
+        fields.read_reply_text_list_field(block.get("checks")),
     )
-    agree, objections, additions = (fields.read_text_list_field(block[name]) for name in ("agree", "object", "add"))
+    agree, objections, additions = (
+        fields.read_reply_text_list_field(block[name]) for name in ("agree", "object", "add")
+    )
     statements = _Statements(
-        agree, objections, additions, fields.read_prediction_field(block), wants, read_claims(block.get("claims"))
+        agree,
+        objections,
+        additions,
+        fields.read_reply_prediction_field(block),
+        wants,
+        read_reply_claims(block.get("claims")),
     )
     return _debate_verdict(statements, expect)
 
@@ -83,7 +106,7 @@ def _read_debate_fields(block: JsonFields, expect: Expect) -> Verdict | None:
 def _read_debate_tags(reply: str, expect: Expect) -> Verdict | None:
     statements = [
         (section.tag, _BLANK_LINE.split(section.body, maxsplit=1)[0].strip())
-        for section in find_tagged_sections(reply, _DEBATE_TAGS)
+        for section in find_tagged_reply_sections(reply, _DEBATE_TAGS)
     ]
     statements = [(tag, body) for tag, body in statements if fields.has_reply_content(body)]
     return _debate_verdict(
@@ -91,11 +114,11 @@ def _read_debate_tags(reply: str, expect: Expect) -> Verdict | None:
             tuple(body for tag, body in statements if tag == "AGREE" and not _REFUSED_AGREEMENT.match(body)),
             tuple(body for tag, body in statements if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in statements if tag == "ADD"),
-            next((fields.read_line_field(body) for tag, body in statements if tag == "PREDICT"), ""),
+            next((fields.read_reply_line_field(body) for tag, body in statements if tag == "PREDICT"), ""),
             SeatRequests(
                 *(tuple(body for tag, body in statements if tag == wanted_tag) for wanted_tag in ("FILE", "CHECK"))
             ),
-            read_tagged_claims(reply),
+            read_tagged_reply_claims(reply),
         ),
         expect,
     ) or _infer_stance(reply)

@@ -33,7 +33,7 @@ _TEXT_KEYS = ("text", "issue", "reason", "point", "fact", "path", "seat")
 _LONGEST_LINE = 300
 
 
-def read_tenths_field(value: object) -> float | None:
+def read_reply_tenths_field(value: object) -> float | None:
     """A number out of ten as a share from 0 to 1; None if it is no number."""
     if isinstance(value, str) and (match := _NUMBER.fullmatch(value.strip())):
         value = float(match[1])
@@ -42,78 +42,78 @@ def read_tenths_field(value: object) -> float | None:
     return min(max(value / 10, 0.0), 1.0)
 
 
-def read_text_field(value: object) -> str:
+def read_reply_text_field(value: object) -> str:
     """Text of several lines; empty for a placeholder that was not filled in."""
-    return value.strip() if isinstance(value, str) and not is_unfilled_placeholder(value) else ""
+    return value.strip() if isinstance(value, str) and not is_unfilled_reply_placeholder(value) else ""
 
 
-def read_line_field(value: object) -> str:
+def read_reply_line_field(value: object) -> str:
     """Text on one line; empty if it was cut off."""
     return _one_line(value)[:_LONGEST_LINE].rstrip()
 
 
 def has_reply_content(words: str) -> bool:
     """Whether words say anything; models write many forms of `nothing`."""
-    return not _NOTHING.fullmatch(words) and not is_unfilled_placeholder(words)
+    return not _NOTHING.fullmatch(words) and not is_unfilled_reply_placeholder(words)
 
 
-def is_unfilled_placeholder(words: str) -> bool:
+def is_unfilled_reply_placeholder(words: str) -> bool:
     """Whether a model copied a placeholder of the form."""
     return bool(_PLACEHOLDER.fullmatch(words.strip()))
 
 
-def read_list_field(value: object) -> list[object]:
+def read_reply_list_field(value: object) -> list[object]:
     """The entries of a list; a single value is a list of one."""
     if value is None:
         return []
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def read_mapping_field(value: object) -> JsonFields:
+def read_reply_mapping_field(value: object) -> JsonFields:
     """The members of an object; empty for anything else."""
     return cast("JsonFields", value) if isinstance(value, dict) else {}
 
 
-def read_text_list_field(value: object) -> tuple[str, ...]:
+def read_reply_text_list_field(value: object) -> tuple[str, ...]:
     """The entries of a list that say anything."""
-    return tuple(words for member in read_list_field(value) if has_reply_content(words := _entry_text(member)))
+    return tuple(words for member in read_reply_list_field(value) if has_reply_content(words := _entry_text(member)))
 
 
-def read_issues_field(value: object) -> tuple[Issue, ...]:
+def read_reply_issues_field(value: object) -> tuple[Issue, ...]:
     """Issues; a plain string is an issue that does not block."""
     return tuple(
         Issue(
             words,
-            id=read_line_field(fields.get("id")),
+            id=read_reply_line_field(fields.get("id")),
             blocking=str(fields.get("blocking")).lower() in ("true", "yes"),
-            severity=read_line_field(fields.get("severity")),
-            location=read_line_field(fields.get("location")),
+            severity=read_reply_line_field(fields.get("severity")),
+            location=read_reply_line_field(fields.get("location")),
         )
-        for member in read_list_field(value)
+        for member in read_reply_list_field(value)
         if has_reply_content(words := _entry_text(member))
-        for fields in (read_mapping_field(member),)
+        for fields in (read_reply_mapping_field(member),)
     )
 
 
-def read_evidence_field(value: object) -> tuple[Evidence, ...]:
+def read_reply_evidence_field(value: object) -> tuple[Evidence, ...]:
     """Facts with their sources, if given."""
     return tuple(
-        Evidence(words, read_line_field(read_mapping_field(member).get("source")))
-        for member in read_list_field(value)
+        Evidence(words, read_reply_line_field(read_reply_mapping_field(member).get("source")))
+        for member in read_reply_list_field(value)
         if has_reply_content(words := _entry_text(member))
     )
 
 
-def read_prediction_field(block: JsonFields) -> str:
+def read_reply_prediction_field(block: JsonFields) -> str:
     """The prediction of a seat; empty if it made none."""
-    words = read_line_field(block.get("prediction"))
+    words = read_reply_line_field(block.get("prediction"))
     return words if has_reply_content(words) else ""
 
 
 def match_reply_choice(value: object, choices: Sequence[str]) -> str:
     """The offered choice that was meant; without choices, the line itself."""
     if not choices:
-        return read_line_field(value)
+        return read_reply_line_field(value)
     words = _one_line(value)
     if words in choices:
         return words
@@ -138,14 +138,14 @@ def match_leading_reply_choice(words: str, choices: Iterable[str], *, named: boo
 def _entry_text(member: object) -> str:
     """The text of an entry. Objects with unknown keys are read too: a lost issue would be a false agreement."""
     if not isinstance(member, dict):
-        return read_text_field(member)
-    fields = read_mapping_field(cast("object", member))
+        return read_reply_text_field(member)
+    fields = read_reply_mapping_field(cast("object", member))
     values = [*(fields.get(key) for key in _TEXT_KEYS), *fields.values()]
-    return next((words for value in values if (words := read_text_field(value))), "")
+    return next((words for value in values if (words := read_reply_text_field(value))), "")
 
 
 def _one_line(value: object) -> str:
-    return "" if isinstance(value, TruncatedString) else " ".join(read_text_field(value).split())
+    return "" if isinstance(value, TruncatedString) else " ".join(read_reply_text_field(value).split())
 
 
 def _normalize_choice(words: str) -> str:

@@ -31,7 +31,7 @@ from roundtable.core.replies.file_blocks import (
     split_reply_into_blocks,
     unquoted_reply_lines,
 )
-from roundtable.core.replies.git_diff import parse_git_diff_reply, starts_like_diff
+from roundtable.core.replies.git_diff import parse_git_diff_reply, reply_starts_like_diff
 from roundtable.core.replies.structured import FAILED_VERDICT
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Verdict
@@ -89,7 +89,7 @@ _FILES_WITHOUT_DOTS = (".json", ".html", ".htm", ".xml", ".css", ".scss", ".toml
 """Files in which three dots on a line of their own are not code."""
 
 
-def parse_file_changes(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
+def parse_reply_file_changes(text: str, producer: str = "", asked_by: str = "", scope: Sequence[str] = ()) -> Changeset:
     """The changeset of a reply or diff; raises UnreadableReply if it is ambiguous."""
     return Changeset(tuple(_operations(text)), producer, tuple(scope), asked_by)
 
@@ -141,7 +141,7 @@ def _operations_in_reply(text: str) -> Iterator[Operation]:
 def _names_its_files(block: FencedBlock) -> bool:
     """Whether a block names its own files: a diff with headers, or lines that delete and rename."""
     lines = [line for line in block.text.split("\n") if line.strip()]
-    return (bool(lines) and all(any(_operations_on_line(line)) for line in lines)) or starts_like_diff(block.text)
+    return (bool(lines) and all(any(_operations_on_line(line)) for line in lines)) or reply_starts_like_diff(block.text)
 
 
 def _operations_on_line(line: str) -> Iterator[Operation]:
@@ -169,7 +169,7 @@ def _path_on_line(verb: str, words: str, known: Callable[[str], bool] = is_path_
 
 def _operations_in_block(block: FencedBlock) -> Iterator[Operation]:
     named = block.named or NamedFile("")
-    if starts_like_diff(block.text):
+    if reply_starts_like_diff(block.text):
         yield from parse_git_diff_reply(block.text.lstrip("\n"), named.path, named.asked_by)
     elif block.named is None:
         for line in block.text.split("\n"):
@@ -245,7 +245,7 @@ def _read_changes(reply: str, expect: Expect) -> ReadReply:
     """Read a reply with file changes. An unnamed block is for the only writable file, if there is exactly one."""
     text = _name_only_block(reply, expect.choices[0]) if len(expect.choices) == 1 else reply
     try:
-        parse_file_changes(text)
+        parse_reply_file_changes(text)
     except UnreadableReply as unreadable:
         return ReadReply(reply.strip(), FAILED_VERDICT, unreadable.message, hollow=_has_only_file_names(reply))
     return ReadReply(text.strip(), Verdict())
@@ -330,7 +330,7 @@ CHANGES_CODEC = Codec("changes", read_text=_read_changes, text_format=_whole_fil
 CHANGES_IN_PARTS_CODEC = Codec("changes-in-parts", read_text=_read_changes, text_format=_parts_instructions)
 
 
-def is_file_changes_codec(name: str) -> bool:
+def is_reply_changes_codec(name: str) -> bool:
     """Whether replies in this codec are changes of files."""
     return name in (CHANGES_CODEC.name, CHANGES_IN_PARTS_CODEC.name)
 
@@ -339,6 +339,6 @@ LONG_FILE_BYTES = 12_000
 """Of files longer than this, only changed parts have to be written; for shorter ones that confuses small models."""
 
 
-def choose_changes_codec(sizes: Iterable[int]) -> str:
+def choose_reply_changes_codec(sizes: Iterable[int]) -> str:
     """The name of the reply format for changes to files of these sizes: whole files, or parts where a file is long."""
     return (CHANGES_IN_PARTS_CODEC if any(size > LONG_FILE_BYTES for size in sizes) else CHANGES_CODEC).name

@@ -10,9 +10,19 @@ import msgspec
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Codec, Schema
 from roundtable.core.replies.relaxed_json import JsonFields
-from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
+from roundtable.core.replies.schema import (
+    reply_choice_schema,
+    reply_list_schema,
+    reply_prose_first_schema,
+    reply_text_schema,
+)
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import LINE_START, find_tagged_sections, split_reply_by_label, split_reply_list_items
+from roundtable.core.replies.tags import (
+    LINE_START,
+    find_tagged_reply_sections,
+    split_reply_by_label,
+    split_reply_list_items,
+)
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives, Findings, Stance, Verdict
 
@@ -27,12 +37,12 @@ FillVerdict = Callable[[RulingParts, Expect], Verdict | None]
 
 
 def _fill_discussion(parts: RulingParts, expect: Expect) -> Verdict | None:
-    summary = fields.read_text_field(parts.get("summary"))
+    summary = fields.read_reply_text_field(parts.get("summary"))
     return Verdict(summary=summary) if fields.has_reply_content(summary) else None
 
 
 def _fill_merge(parts: RulingParts, expect: Expect) -> Verdict | None:
-    named = fields.read_line_field(parts.get("base"))
+    named = fields.read_reply_line_field(parts.get("base"))
     match = _BASE.match(named.lstrip("*_`[ "))
     base = _match_candidate(named, expect.choices) if expect.choices else (match[0] if match else "")
     if not base:
@@ -59,7 +69,7 @@ def _list_part(parts: RulingParts, label: str) -> tuple[str, ...]:
     return (
         tuple(filter(fields.has_reply_content, split_reply_list_items(value)))
         if isinstance(value, str)
-        else fields.read_text_list_field(value)
+        else fields.read_reply_text_list_field(value)
     )
 
 
@@ -69,9 +79,9 @@ def _build_judge_codec(
     """A judge codec with the fields `labels`."""
 
     def schema(expect: Expect) -> Schema:
-        options = list_schema(text_schema("if the ruling is DISCUSS, a point that is still open"))
-        return prose_first_schema(
-            {"ruling": choice_schema("your ruling", _RULINGS), **meanings(expect), "options": options}
+        options = reply_list_schema(reply_text_schema("if the ruling is DISCUSS, a point that is still open"))
+        return reply_prose_first_schema(
+            {"ruling": reply_choice_schema("your ruling", _RULINGS), **meanings(expect), "options": options}
         )
 
     def read_fields(block: JsonFields, expect: Expect) -> Verdict | None:
@@ -79,7 +89,7 @@ def _build_judge_codec(
 
     def read_tags(reply: str, expect: Expect) -> Verdict | None:
         sections = [
-            section for section in find_tagged_sections(reply, _RULINGS) if fields.has_reply_content(section.body)
+            section for section in find_tagged_reply_sections(reply, _RULINGS) if fields.has_reply_content(section.body)
         ]
         if not sections:
             return None
@@ -94,8 +104,8 @@ def _build_judge_codec(
         if ruling == "CONSENSUS":
             verdict = fill(parts, expect)
             return msgspec.structs.replace(verdict, stance=Stance.SUPPORT) if verdict else None
-        options = fields.read_text_list_field(parts.get("options"))
-        summary = fields.read_text_field(parts.get("summary"))
+        options = fields.read_reply_text_list_field(parts.get("options"))
+        summary = fields.read_reply_text_field(parts.get("summary"))
         return Verdict(Stance.AMEND, summary=summary, options=options) if ruling and (options or summary) else None
 
     def tag_format(expect: Expect) -> str:
@@ -131,7 +141,7 @@ def _split_by_labels(body: str, labels: Sequence[str]) -> RulingParts:
     return {
         (match[1] or match[2]).lower().replace(" ", "_"): text.strip("*_ ")
         for match, text in split_reply_by_label(body, pattern)
-        if not fields.is_unfilled_placeholder(text)
+        if not fields.is_unfilled_reply_placeholder(text)
     }
 
 
@@ -140,7 +150,7 @@ JUDGE_DISCUSSION_CODEC = _build_judge_codec(
     (),
     _fill_discussion,
     lambda expect: {
-        "summary": text_schema(
+        "summary": reply_text_schema(
             "if the ruling is CONSENSUS, the complete text of what was agreed", 3 * expect.tokens or 600
         )
     },
@@ -150,9 +160,9 @@ JUDGE_MERGE_CODEC = _build_judge_codec(
     ("BASE", "INCORPORATE", "MUST_FIX"),
     _fill_merge,
     lambda expect: {
-        "base": choice_schema("the candidate whose work is the base", expect.choices),
-        "incorporate": list_schema(text_schema("what to take from which candidate")),
-        "must_fix": list_schema(text_schema("what must be fixed")),
+        "base": reply_choice_schema("the candidate whose work is the base", expect.choices),
+        "incorporate": reply_list_schema(reply_text_schema("what to take from which candidate")),
+        "must_fix": reply_list_schema(reply_text_schema("what must be fixed")),
     },
 )
 JUDGE_REVIEW_CODEC = _build_judge_codec(
@@ -160,14 +170,14 @@ JUDGE_REVIEW_CODEC = _build_judge_codec(
     ("CRITICAL", "WARNINGS", "CONFIRMED_CLEAN"),
     _fill_review,
     lambda expect: {
-        "critical": list_schema(text_schema("a defect that must be fixed")),
-        "warnings": list_schema(text_schema("a weakness")),
-        "confirmed_clean": list_schema(text_schema("what you checked and found correct")),
+        "critical": reply_list_schema(reply_text_schema("a defect that must be fixed")),
+        "warnings": reply_list_schema(reply_text_schema("a weakness")),
+        "confirmed_clean": reply_list_schema(reply_text_schema("what you checked and found correct")),
     },
 )
 
 
-def replace_labels_in_judge_directive(directive: str, names: Mapping[str, str]) -> str:
+def unblind_judge_reply_directive(directive: str, names: Mapping[str, str]) -> str:
     """Replace the blind labels in a judge's directive, such as `candidate-B` or `B's`, by the names of the seats."""
     for name, seat in names.items():
         letter = re.escape(name.rpartition("-")[2])
@@ -176,10 +186,10 @@ def replace_labels_in_judge_directive(directive: str, names: Mapping[str, str]) 
     return directive
 
 
-def replace_labels_in_judge_directives(ruling: Directives, names: Mapping[str, str]) -> Directives:
+def unblind_judge_reply(ruling: Directives, names: Mapping[str, str]) -> Directives:
     """Replace the blind labels in a judge's ruling by the names of the seats."""
     incorporate, must_fix = (
-        tuple(replace_labels_in_judge_directive(directive, names) for directive in directives)
+        tuple(unblind_judge_reply_directive(directive, names) for directive in directives)
         for directives in (ruling.incorporate, ruling.must_fix)
     )
     return Directives(names.get(ruling.base, ""), incorporate, must_fix)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import claims_schema, read_claims
+from roundtable.core.replies.claims import read_reply_claims, reply_claims_schema
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import (
-    boolean_schema,
-    choice_schema,
-    list_schema,
-    object_schema,
-    prose_first_schema,
-    score_schema,
-    text_schema,
+    reply_boolean_schema,
+    reply_choice_schema,
+    reply_list_schema,
+    reply_object_schema,
+    reply_prose_first_schema,
+    reply_score_schema,
+    reply_text_schema,
 )
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
@@ -21,47 +21,52 @@ from roundtable.core.verdict import SeatRequests, Stance, Verdict
 
 
 def _schema(expect: Expect) -> Schema:
-    issue = object_schema(
+    issue = reply_object_schema(
         {
-            "text": text_schema("an open point"),
-            "blocking": boolean_schema("whether it must be resolved before a decision"),
+            "text": reply_text_schema("an open point"),
+            "blocking": reply_boolean_schema("whether it must be resolved before a decision"),
         },
     )
-    return prose_first_schema(
+    return reply_prose_first_schema(
         {
-            "proposal": choice_schema("what should be done, in one self-contained line", expect.choices, 200),
-            "consensus_score": score_schema(
+            "proposal": reply_choice_schema("what should be done, in one self-contained line", expect.choices, 200),
+            "consensus_score": reply_score_schema(
                 "how far you agree now: 0-5 fundamental objections, 6-8 open points, 9-10 full agreement"
             ),
-            "agrees_with": list_schema(
-                text_schema("a point you agree with; for a listed point, only its id, such as P2")
+            "agrees_with": reply_list_schema(
+                reply_text_schema("a point you agree with; for a listed point, only its id, such as P2")
             ),
-            "pending_issues": list_schema(issue),
-            "prediction": text_schema("what can be observed, and by when, if you are right; empty if nothing can", 200),
-            "scope": list_schema(text_schema("a path that the proposal would change", 200), most=20),
-            "file_requests": list_schema(text_schema("a file you need to see, such as src/a.py:10-50", 200)),
-            "checks": list_schema(text_schema("a check to run", 200)),
-            "claims": claims_schema(),
+            "pending_issues": reply_list_schema(issue),
+            "prediction": reply_text_schema(
+                "what can be observed, and by when, if you are right; empty if nothing can", 200
+            ),
+            "scope": reply_list_schema(reply_text_schema("a path that the proposal would change", 200), most=20),
+            "file_requests": reply_list_schema(
+                reply_text_schema("a file you need to see, such as src/a.py:10-50", 200)
+            ),
+            "checks": reply_list_schema(reply_text_schema("a check to run", 200)),
+            "claims": reply_claims_schema(),
         }
     )
 
 
 def _read(block: JsonFields, expect: Expect) -> Verdict | None:
-    score = fields.read_tenths_field(block["consensus_score"])
+    score = fields.read_reply_tenths_field(block["consensus_score"])
     if score is None:
         return None
     return Verdict(
         _stance(score),
         score=score,
         position=fields.match_reply_choice(block.get("proposal"), expect.choices),
-        points=fields.read_text_list_field(block.get("agrees_with")),
-        issues=fields.read_issues_field(block["pending_issues"]),
-        prediction=fields.read_prediction_field(block),
-        scope=fields.read_text_list_field(block.get("scope")),
+        points=fields.read_reply_text_list_field(block.get("agrees_with")),
+        issues=fields.read_reply_issues_field(block["pending_issues"]),
+        prediction=fields.read_reply_prediction_field(block),
+        scope=fields.read_reply_text_list_field(block.get("scope")),
         wants=SeatRequests(
-            fields.read_text_list_field(block.get("file_requests")), fields.read_text_list_field(block.get("checks"))
+            fields.read_reply_text_list_field(block.get("file_requests")),
+            fields.read_reply_text_list_field(block.get("checks")),
         ),
-        claims=read_claims(block.get("claims")),
+        claims=read_reply_claims(block.get("claims")),
     )
 
 

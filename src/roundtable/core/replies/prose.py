@@ -87,7 +87,7 @@ _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENED_BEFORE = re.compile(r"^</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
-def strip_thoughts(reply: str) -> str:
+def strip_reply_thoughts(reply: str) -> str:
     """The reply without text between `<think>` and `</think>`; unclosed thoughts reach to the end.
 
     Some models only write the closing tag.

@@ -47,7 +47,7 @@ class FoundObject(msgspec.Struct, frozen=True):
     truncated: bool
 
 
-def find_json_objects(text: str) -> Iterator[FoundObject]:
+def find_reply_json_objects(text: str) -> Iterator[FoundObject]:
     """Every outermost object of a text in order, truncated ones included."""
     effort = _STEPS_PER_CHARACTER * len(text)
     start = text.find("{")

@@ -5,10 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.core.replies import fields
-from roundtable.core.replies.claims import proof_schema_fields, read_claim, read_claims
+from roundtable.core.replies.claims import read_reply_claim, read_reply_claims, reply_proof_schema_fields
 from roundtable.core.replies.codec import Schema, UnreadableReply
 from roundtable.core.replies.relaxed_json import JsonFields
-from roundtable.core.replies.schema import choice_schema, list_schema, object_schema, prose_first_schema, text_schema
+from roundtable.core.replies.schema import (
+    reply_choice_schema,
+    reply_list_schema,
+    reply_object_schema,
+    reply_prose_first_schema,
+    reply_text_schema,
+)
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SEVERITIES, Issue, Verdict
@@ -20,21 +26,21 @@ _LOCATION_KEYS = ("place", "location", "file", "path")
 
 
 def _findings_schema(expect: Expect) -> Schema:
-    finding = object_schema(
+    finding = reply_object_schema(
         {
-            "place": text_schema("the location, such as src/a.py:10 or src/a.py:10-14", 200),
-            "severity": choice_schema("the severity", SEVERITIES),
-            "wrong": text_schema("what is wrong, in one sentence"),
-            **proof_schema_fields(),
+            "place": reply_text_schema("the location, such as src/a.py:10 or src/a.py:10-14", 200),
+            "severity": reply_choice_schema("the severity", SEVERITIES),
+            "wrong": reply_text_schema("what is wrong, in one sentence"),
+            **reply_proof_schema_fields(),
         }
     )
-    return prose_first_schema({"findings": list_schema(finding, most=_MOST_ENTRIES)}, limit=1000)
+    return reply_prose_first_schema({"findings": reply_list_schema(finding, most=_MOST_ENTRIES)}, limit=1000)
 
 
 def _read_findings(block: JsonFields, expect: Expect) -> Verdict:
-    entries = [_read_entry(member) for member in fields.read_list_field(block["findings"])]
+    entries = [_read_entry(member) for member in fields.read_reply_list_field(block["findings"])]
     findings = [(issue, entry) for entry in entries if (issue := _read_finding(entry)) is not None]
-    proofs = [read_claim(issue.text, entry.get("proof"), entry.get("language")) for issue, entry in findings]
+    proofs = [read_reply_claim(issue.text, entry.get("proof"), entry.get("language")) for issue, entry in findings]
     return Verdict(
         issues=tuple(issue for issue, _ in findings),
         claims=tuple(proof for proof in proofs if proof is not None),
@@ -43,7 +49,7 @@ def _read_findings(block: JsonFields, expect: Expect) -> Verdict:
 
 def _read_entry(member: object) -> JsonFields:
     """The fields of an entry; a plain string is the problem."""
-    return {"wrong": member} if isinstance(member, str) else fields.read_mapping_field(member)
+    return {"wrong": member} if isinstance(member, str) else fields.read_reply_mapping_field(member)
 
 
 def _read_finding(entry: JsonFields) -> Issue | None:
@@ -52,7 +58,7 @@ def _read_finding(entry: JsonFields) -> Issue | None:
     An entry without text is an error: a lost finding would be a false approval.
     """
     values = [entry[name] for name in _PROBLEM_KEYS if name in entry]
-    text = next((line for value in values if (line := fields.read_line_field(value))), "")
+    text = next((line for value in values if (line := fields.read_reply_line_field(value))), "")
     if not text:
         raise UnreadableReply(
             "A finding has no description. Describe the problem in its field `wrong`, or send an empty list."
@@ -65,30 +71,30 @@ def _read_finding(entry: JsonFields) -> Issue | None:
 
 def _read_location(entry: JsonFields) -> str:
     """The location as `path:line`; some models write the line in its own field."""
-    place = next((text for name in _LOCATION_KEYS if (text := fields.read_line_field(entry.get(name)))), "")
+    place = next((text for name in _LOCATION_KEYS if (text := fields.read_reply_line_field(entry.get(name)))), "")
     line = entry.get("line")
-    number = line if isinstance(line, int) else fields.read_line_field(line)
+    number = line if isinstance(line, int) else fields.read_reply_line_field(line)
     return f"{place}:{number}" if place and number and ":" not in place else place
 
 
 def _proofs_schema(expect: Expect) -> Schema:
-    proof = object_schema(
+    proof = reply_object_schema(
         {
-            "finding": choice_schema("the finding that the program proves or refutes", expect.choices),
-            **proof_schema_fields(),
+            "finding": reply_choice_schema("the finding that the program proves or refutes", expect.choices),
+            **reply_proof_schema_fields(),
         }
     )
-    return prose_first_schema({"proofs": list_schema(proof, most=_MOST_ENTRIES)}, limit=1000)
+    return reply_prose_first_schema({"proofs": reply_list_schema(proof, most=_MOST_ENTRIES)}, limit=1000)
 
 
 def _read_proofs(block: JsonFields, expect: Expect) -> Verdict:
     """The programs for listed findings; an error if programs were sent only for other findings."""
-    claims = read_claims(block["proofs"], named="finding")
+    claims = read_reply_claims(block["proofs"], named="finding")
     matched = [
         msgspec.structs.replace(claim, text=fields.match_reply_choice(claim.text, expect.choices)) for claim in claims
     ]
     listed = tuple(claim for claim in matched if claim.text)
-    if not listed and any(map(_offers_proof, fields.read_list_field(block["proofs"]))):
+    if not listed and any(map(_offers_proof, fields.read_reply_list_field(block["proofs"]))):
         raise UnreadableReply(
             "None of your proofs has a listed finding in `finding` and a complete program in `proof`. "
             f"The list: {', '.join(expect.choices)}."
@@ -98,9 +104,9 @@ def _read_proofs(block: JsonFields, expect: Expect) -> Verdict:
 
 def _offers_proof(member: object) -> bool:
     """Whether an entry means to prove something; an empty, null or `none` program does not."""
-    proof = member if isinstance(member, str) else fields.read_mapping_field(member).get("proof", member)
+    proof = member if isinstance(member, str) else fields.read_reply_mapping_field(member).get("proof", member)
     return (
-        fields.has_reply_content(proof) or fields.is_unfilled_placeholder(proof)
+        fields.has_reply_content(proof) or fields.is_unfilled_reply_placeholder(proof)
         if isinstance(proof, str)
         else proof is not None
     )

@@ -12,34 +12,34 @@ ANSWER_FIELD = "answer"
 """The field with the prose. It comes first so that a model reasons before it votes."""
 
 
-def text_schema(meaning: str, limit: int = 300) -> Schema:
+def reply_text_schema(meaning: str, limit: int = 300) -> Schema:
     """A string of limited length."""
     return {"type": "string", "description": meaning, "maxLength": limit}
 
 
-def choice_schema(meaning: str, choices: Sequence[str], limit: int = 160) -> Schema:
+def reply_choice_schema(meaning: str, choices: Sequence[str], limit: int = 160) -> Schema:
     """One of the choices, or any short string without choices."""
     if not choices:
-        return text_schema(meaning, limit)
+        return reply_text_schema(meaning, limit)
     return {"type": "string", "description": f"{meaning}: {' | '.join(choices)}", "enum": list(choices)}
 
 
-def score_schema(meaning: str) -> Schema:
+def reply_score_schema(meaning: str) -> Schema:
     """An integer from 0 to 10."""
     return {"type": "integer", "description": f"0 to 10, {meaning}", "minimum": 0, "maximum": 10}
 
 
-def boolean_schema(meaning: str) -> Schema:
+def reply_boolean_schema(meaning: str) -> Schema:
     """True or false."""
     return {"type": "boolean", "description": f"true or false, {meaning}"}
 
 
-def list_schema(item: Schema, most: int = 8, least: int = 0) -> Schema:
+def reply_list_schema(item: Schema, most: int = 8, least: int = 0) -> Schema:
     """A list of limited length."""
     return {"type": "array", "items": item, "minItems": least, "maxItems": most}
 
 
-def object_schema(properties: dict[str, Schema]) -> Schema:
+def reply_object_schema(properties: dict[str, Schema]) -> Schema:
     """An object with exactly these fields, in this order."""
     return {
         "type": "object",
@@ -49,12 +49,12 @@ def object_schema(properties: dict[str, Schema]) -> Schema:
     }
 
 
-def prose_first_schema(properties: dict[str, Schema], limit: int = 1500) -> Schema:
+def reply_prose_first_schema(properties: dict[str, Schema], limit: int = 1500) -> Schema:
     """An object that begins with prose."""
-    return object_schema({ANSWER_FIELD: text_schema("your answer in prose", limit), **properties})
+    return reply_object_schema({ANSWER_FIELD: reply_text_schema("your answer in prose", limit), **properties})
 
 
-def render_block_instructions(schema: Schema) -> str:
+def reply_block_instructions(schema: Schema) -> str:
     """Instructions for a voice that writes freely: prose, then one fenced block."""
     properties = cast("dict[str, Schema]", schema["properties"])
     block = ",\n".join(
@@ -67,7 +67,7 @@ def render_block_instructions(schema: Schema) -> str:
     )
 
 
-def render_field_instructions(schema: Schema) -> str:
+def reply_field_instructions(schema: Schema) -> str:
     """Instructions for a voice constrained by the schema: the fields and their meaning."""
     properties = cast("dict[str, Schema]", schema["properties"])
     meanings = "\n".join(f"- {name}: {_describe_schema(part)}" for name, part in properties.items())

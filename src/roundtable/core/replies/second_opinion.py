@@ -6,12 +6,12 @@ from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
 from roundtable.core.replies.schema import (
-    boolean_schema,
-    choice_schema,
-    list_schema,
-    object_schema,
-    prose_first_schema,
-    text_schema,
+    reply_boolean_schema,
+    reply_choice_schema,
+    reply_list_schema,
+    reply_object_schema,
+    reply_prose_first_schema,
+    reply_text_schema,
 )
 from roundtable.core.replies.structured import build_structured_codec
 from roundtable.core.values import Expect
@@ -21,18 +21,20 @@ _STANCES = {"yes": Stance.SUPPORT, "no": Stance.OPPOSE, "depends": Stance.AMEND,
 
 
 def _schema(expect: Expect) -> Schema:
-    risk = object_schema(
+    risk = reply_object_schema(
         {
-            "text": text_schema("what may go wrong"),
-            "blocking": boolean_schema("whether it must be resolved before going ahead"),
+            "text": reply_text_schema("what may go wrong"),
+            "blocking": reply_boolean_schema("whether it must be resolved before going ahead"),
         }
     )
-    outright = choice_schema("your direct answer to the question; open if it is not a yes-or-no question", (*_STANCES,))
-    return prose_first_schema(
+    outright = reply_choice_schema(
+        "your direct answer to the question; open if it is not a yes-or-no question", (*_STANCES,)
+    )
+    return reply_prose_first_schema(
         {
-            "recommendation": choice_schema("what you recommend, in one line", expect.choices),
+            "recommendation": reply_choice_schema("what you recommend, in one line", expect.choices),
             **({} if expect.choices else {"stance": outright}),
-            "risks": list_schema(risk, most=4),
+            "risks": reply_list_schema(risk, most=4),
         }
     )
 
@@ -43,7 +45,9 @@ def _read(block: JsonFields, expect: Expect) -> Verdict | None:
         return None
     stance = fields.match_reply_choice(block.get("stance"), (*_STANCES,))
     return Verdict(
-        _STANCES.get(stance, Stance.UNKNOWN), position=recommendation, issues=fields.read_issues_field(block["risks"])
+        _STANCES.get(stance, Stance.UNKNOWN),
+        position=recommendation,
+        issues=fields.read_reply_issues_field(block["risks"]),
     )
 
 

@@ -9,8 +9,12 @@ import msgspec
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Codec, ReadReply, Schema, UnreadableReply
 from roundtable.core.replies.relaxed_json import FoundObject, JsonFields
-from roundtable.core.replies.schema import ANSWER_FIELD, render_block_instructions, render_field_instructions
-from roundtable.core.replies.tags import find_last_json_object, find_tagged_sections, remove_reply_json_block
+from roundtable.core.replies.schema import ANSWER_FIELD, reply_block_instructions, reply_field_instructions
+from roundtable.core.replies.tags import (
+    find_last_reply_json_object,
+    find_tagged_reply_sections,
+    remove_reply_json_block,
+)
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Verdict
 
@@ -39,16 +43,16 @@ def build_structured_codec(
 
     def read_text(reply: str, expect: Expect) -> ReadReply:
         """Read tags first if they were requested: a JSON block next to them may be quoted from a file."""
-        block = find_last_json_object(reply, keys)
+        block = find_last_reply_json_object(reply, keys)
         if block is not None and tags and read_tags is not None:
             prose = remove_reply_json_block(reply, block)
-            verdict = read_tags(prose, expect) if find_tagged_sections(prose, tags, bare=True) else None
+            verdict = read_tags(prose, expect) if find_tagged_reply_sections(prose, tags, bare=True) else None
             if verdict is not None and verdict.counts:
                 return ReadReply(reply.strip(), verdict)
         return read(reply, expect)
 
     def read(reply: str, expect: Expect) -> ReadReply:
-        block = find_last_json_object(reply, keys)
+        block = find_last_reply_json_object(reply, keys)
         if block is not None:
             try:
                 verdict, problem = _read_verdict(block, expect, read_fields), ""
@@ -57,18 +61,18 @@ def build_structured_codec(
             return ReadReply(_displayed_prose(reply, block) or verdict.position or reply.strip(), verdict, problem)
         if read_tags is not None:
             return ReadReply(reply.strip(), read_tags(reply, expect) or FAILED_VERDICT)
-        unfinished = find_last_json_object(reply, (ANSWER_FIELD,))
+        unfinished = find_last_reply_json_object(reply, (ANSWER_FIELD,))
         return ReadReply((_displayed_prose(reply, unfinished) if unfinished else "") or reply.strip(), FAILED_VERDICT)
 
     def text_format(expect: Expect) -> str:
-        return tag_format(expect) if tag_format else render_block_instructions(schema(expect))
+        return tag_format(expect) if tag_format else reply_block_instructions(schema(expect))
 
     return Codec(
         name,
         read_text=read_text,
         text_format=text_format,
         read_json=read,
-        json_format=lambda expect: render_field_instructions(schema(expect)),
+        json_format=lambda expect: reply_field_instructions(schema(expect)),
         schema=schema,
         spoken=ANSWER_FIELD if ANSWER_FIELD in schema(Expect())["properties"] else "",
     )
@@ -83,5 +87,5 @@ def _read_verdict(block: FoundObject, expect: Expect, read_fields: ReadFields) -
 
 def _displayed_prose(reply: str, block: FoundObject) -> str:
     """The words around the block and in its prose field; may be empty."""
-    parts = (remove_reply_json_block(reply, block), fields.read_text_field(block.value.get(ANSWER_FIELD)))
+    parts = (remove_reply_json_block(reply, block), fields.read_reply_text_field(block.value.get(ANSWER_FIELD)))
     return "\n\n".join(part for part in parts if part)

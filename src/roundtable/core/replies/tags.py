@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.replies.relaxed_json import FoundObject, find_json_objects
+from roundtable.core.replies.relaxed_json import FoundObject, find_reply_json_objects
 
 _FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _QUOTE = re.compile(r"\s*(?:[-*+]\s+)?>")
@@ -44,7 +44,7 @@ def mask_reply_quotations(text: str) -> str:
     return "\n".join(lines)
 
 
-def find_tagged_sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[TaggedSection]:
+def find_tagged_reply_sections(text: str, tags: Sequence[str], *, bare: bool = False) -> list[TaggedSection]:
     """The tagged parts of a reply; with `bare`, a tag without a colon counts if it is alone on its line."""
     names = "|".join(re.escape(tag).replace("_", "[_ ]") for tag in tags)
     colon = rf"{_SPACE}{_BOLD}{_SPACE}[:：]{_SPACE}{_BOLD}"
@@ -70,11 +70,11 @@ def split_reply_list_items(body: str) -> tuple[str, ...]:
     return tuple(stripped for part in parts if (stripped := re.sub(rf"^{_SPACE}{_BULLETS}", "", part).strip()))
 
 
-def find_last_json_object(text: str, keys: Sequence[str]) -> FoundObject | None:
+def find_last_reply_json_object(text: str, keys: Sequence[str]) -> FoundObject | None:
     """The last complete object with all keys, or else the last truncated one."""
     matches = [
         candidate
-        for candidate in find_json_objects(text)
+        for candidate in find_reply_json_objects(text)
         if candidate.value.keys() >= set(keys) and not _is_quoted(text, candidate.start)
     ]
     return next(

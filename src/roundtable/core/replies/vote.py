@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from roundtable.core.replies import fields
 from roundtable.core.replies.codec import Schema
 from roundtable.core.replies.relaxed_json import JsonFields
-from roundtable.core.replies.schema import choice_schema, list_schema, prose_first_schema, text_schema
+from roundtable.core.replies.schema import (
+    reply_choice_schema,
+    reply_list_schema,
+    reply_prose_first_schema,
+    reply_text_schema,
+)
 from roundtable.core.replies.structured import build_structured_codec
-from roundtable.core.replies.tags import find_tagged_sections, mask_reply_quotations, split_reply_list_items
+from roundtable.core.replies.tags import find_tagged_reply_sections, mask_reply_quotations, split_reply_list_items
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Issue, ParseStatus, Stance, Verdict
 
@@ -21,17 +26,19 @@ _APPROVALS = {"APPROVE": Stance.SUPPORT, "REQUEST_CHANGES": Stance.OPPOSE, "ABST
 
 def _ranking_schema(expect: Expect) -> Schema:
     count = len(expect.choices)
-    ranked = list_schema(choice_schema("a proposal, best first", expect.choices), most=count or 12, least=count or 1)
-    return prose_first_schema({"ranked_choices": ranked}, limit=600)
+    ranked = reply_list_schema(
+        reply_choice_schema("a proposal, best first", expect.choices), most=count or 12, least=count or 1
+    )
+    return reply_prose_first_schema({"ranked_choices": ranked}, limit=600)
 
 
 def _read_ranking(block: JsonFields, expect: Expect) -> Verdict | None:
-    names = [fields.read_line_field(member) for member in fields.read_list_field(block["ranked_choices"])]
+    names = [fields.read_reply_line_field(member) for member in fields.read_reply_list_field(block["ranked_choices"])]
     return _ranking_verdict(names, [fields.match_reply_choice(name, expect.choices) for name in names])
 
 
 def _read_ranking_lines(reply: str, expect: Expect) -> Verdict | None:
-    sections = find_tagged_sections(reply, _RANKING)
+    sections = find_tagged_reply_sections(reply, _RANKING)
     if sections:
         lines = [line for line in sections[-1].body.split("\n") if line.strip()]
         names = [part.strip() for part in re.split(r"[>,]", lines[0])] if lines else []
@@ -73,23 +80,23 @@ def _ranking_format(expect: Expect) -> str:
 
 
 def _approval_schema(expect: Expect) -> Schema:
-    return prose_first_schema(
+    return reply_prose_first_schema(
         {
-            "approval": choice_schema("your verdict on the change", [name.lower() for name in _APPROVALS]),
-            "reasons": list_schema(text_schema("a reason; for request_changes, what must change")),
+            "approval": reply_choice_schema("your verdict on the change", [name.lower() for name in _APPROVALS]),
+            "reasons": reply_list_schema(reply_text_schema("a reason; for request_changes, what must change")),
         }
     )
 
 
 def _read_approval(block: JsonFields, expect: Expect) -> Verdict | None:
-    name = re.sub(r"[\s-]+", "_", fields.read_line_field(block["approval"])).upper()
-    return _approval_verdict(name, fields.read_text_list_field(block.get("reasons")))
+    name = re.sub(r"[\s-]+", "_", fields.read_reply_line_field(block["approval"])).upper()
+    return _approval_verdict(name, fields.read_reply_text_list_field(block.get("reasons")))
 
 
 def _read_approval_tag(reply: str, expect: Expect) -> Verdict | None:
     sections = [
         section
-        for section in find_tagged_sections(reply, list(_APPROVALS), bare=True)
+        for section in find_tagged_reply_sections(reply, list(_APPROVALS), bare=True)
         if not section.body or fields.has_reply_content(section.body)
     ]
     return (

@@ -32,14 +32,14 @@ def contains_diff(text: str) -> bool:
     return bool(_GIT_HEADER_LINE.search(text) or _PLAIN_HEADER_LINE.search(text))
 
 
-def render_added_file_diff(path: str, text: str) -> str:
+def added_file_diff_text(path: str, text: str) -> str:
     """A new file as a diff."""
     lines = text.removesuffix("\n").split("\n")
     head = f"diff --git a/{path} b/{path}\nnew file\n--- {_NO_FILE}\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
     return head + "".join(f"+{line}\n" for line in lines)
 
 
-def split_diff_by_file(diff: str) -> list[DiffSection]:
+def split_diff_text_by_file(diff: str) -> list[DiffSection]:
     """The sections of a diff by file; text before the first file is a section without a path."""
     parts = (_GIT_HEADER_LINE if _GIT_HEADER_LINE.search(diff) else _PLAIN_HEADER_LINE).split(diff)
     return [DiffSection(_section_paths(part), part) for part in parts if part.strip()]
@@ -47,13 +47,13 @@ def split_diff_by_file(diff: str) -> list[DiffSection]:
 
 def _section_paths(part: str) -> tuple[str, ...]:
     head = part.partition("\n@@ ")[0]
-    names = [strip_git_prefix(name) for _, name in _NAMES.findall(head) if name != _NO_FILE]
+    names = [strip_git_prefix_from_file_name(name) for _, name in _NAMES.findall(head) if name != _NO_FILE]
     header = _GIT_HEADER.search(head)
     if not names and header is not None:
         names = [header["old"], header["new"]]
     return tuple(dict.fromkeys(names))
 
 
-def strip_git_prefix(name: str) -> str:
+def strip_git_prefix_from_file_name(name: str) -> str:
     """A file name without git's `a/` or `b/`."""
     return name[2:] if name[:2] in ("a/", "b/") else name

@@ -26,7 +26,7 @@ _SOURCE_NAME = re.compile(
 _SENSITIVE_NAME = re.compile("|".join(f"(?:{translate(pattern)})" for pattern in SENSITIVE_FILES))
 
 
-def is_sensitive_path(path: str) -> bool:
+def is_sensitive_file_name(path: str) -> bool:
     """Whether a path, relative to the workspace and with slashes, names a file or folder of secrets."""
     parts = path.lower().split("/")
     if not SENSITIVE_FOLDERS.isdisjoint(parts):

@@ -27,7 +27,7 @@ def escape_markdown_line(text: str, most: int = 0) -> str:
     return _INLINE.sub(r"\\\g<0>", sanitize_line(text, most))
 
 
-def render_markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], figures: int = 0) -> str:
+def markdown_table_text(head: Sequence[str], rows: Iterable[Sequence[str]], figures: int = 0) -> str:
     """A table of escaped cells; the last `figures` columns hold numbers."""
     marks = ("---",) * (len(head) - figures) + ("--:",) * figures
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, marks, *rows))

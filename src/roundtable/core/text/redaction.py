@@ -176,12 +176,12 @@ def _replace_secret_spans(text: str, spans: Iterable[SecretSpan], begin: int = 0
     return "".join((*pieces, text[begin:]))
 
 
-def is_secret_name(name: str) -> bool:
+def is_secret_name_to_redact(name: str) -> bool:
     """Whether a name such as `LAB_KEY`, `authorization` or `db-password` denotes a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
-def looks_like_random_secret(value: str) -> bool:
+def looks_like_secret_to_redact(value: str) -> bool:
     """Whether a value could be a key rather than a placeholder word."""
     return len(value) >= 16 and _RANDOM_VALUE.search(value) is not None
 

@@ -57,11 +57,11 @@ def _is_hidden(letter: str) -> bool:
     return unicodedata.category(letter) in _HIDDEN_KINDS or _INVISIBLE_LETTERS.match(letter) is not None
 
 
-def is_folder_name_letter(letter: str) -> bool:
+def is_file_name_letter(letter: str) -> bool:
     """Whether a character is a letter, mark or digit of any script, which every file system accepts."""
     return unicodedata.category(letter)[0] in "LMN"
 
 
-def replace_surrogates(text: str) -> str:
+def replace_surrogates_in_text(text: str) -> str:
     """Replace lone surrogates, which come from unusual file names and cannot be sent."""
     return text if text.isascii() else text.encode(errors="replace").decode()

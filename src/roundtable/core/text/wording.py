@@ -24,22 +24,22 @@ def split_words(text: str) -> list[str]:
     return words
 
 
-def content_words(text: str) -> list[str]:
+def content_words_of_text(text: str) -> list[str]:
     """The words that carry the meaning, each once; all words if none do."""
-    return distinctive_words(text) or list(dict.fromkeys(split_words(text)))
+    return distinctive_words_of_text(text) or list(dict.fromkeys(split_words(text)))
 
 
-def distinctive_words(text: str) -> list[str]:
+def distinctive_words_of_text(text: str) -> list[str]:
     """The words that carry the meaning, each once; may be empty."""
     return [word for word in dict.fromkeys(split_words(text)) if word not in _COMMON_WORDS]
 
 
 def complete_short_answer_text(question: str, answer: str) -> str:
     """The answer, with its question in front if the answer alone says nothing, such as `yes`."""
-    return answer if distinctive_words(answer) else f"{question.strip()} {answer}".strip()
+    return answer if distinctive_words_of_text(answer) else f"{question.strip()} {answer}".strip()
 
 
-def end_sentence(text: str) -> str:
+def end_text_as_sentence(text: str) -> str:
     """The text with a full stop, unless it ends in punctuation."""
     return text if text.endswith(tuple(".!?…。！？")) else f"{text}."
 
@@ -54,12 +54,12 @@ def join_text_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_names_as_text(names: Sequence[str]) -> str:
     """Names as in a sentence, such as `a, b and c`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def fence_code(code: str, language: str = "") -> str:
+def fence_code_as_markdown(code: str, language: str = "") -> str:
     """A program in a Markdown fence that its own text cannot close."""
     fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(code))])
     return f"{fence}{language}\n{code}\n{fence}"
@@ -88,14 +88,14 @@ _COMMON_WORDS = frozenset(split_words(_FUNCTION_WORDS + _PROPOSAL_OPENINGS))
 """Words without content: function words, and words that begin proposals of any kind."""
 
 
-def format_count(number: int) -> str:
+def format_count_as_text(number: int) -> str:
     """A number in at most four characters, such as `812`, `1.2k` or `34k`."""
     if number < 1000:
         return str(number)
     return f"{number / 1000:.1f}k" if number < 10_000 else f"{number // 1000}k"
 
 
-def format_seconds(elapsed: float) -> str:
+def format_seconds_as_text(elapsed: float) -> str:
     """A duration such as `1.2s`, `48s` or `3m05s`."""
     if elapsed < 10:
         return f"{elapsed:.1f}s"
@@ -103,7 +103,7 @@ def format_seconds(elapsed: float) -> str:
     return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
 
 
-def add_full_stop(text: str) -> str:
+def add_full_stop_to_text(text: str) -> str:
     """The text with a full stop if it ends in a letter or digit."""
     text = text.strip()
     return f"{text}." if text[-1:].isalnum() else text
@@ -119,7 +119,7 @@ _SAME_WORD = 0.8
 _NEGATIONS = frozenset({"no", "not", "non", "never", "without"})
 
 
-def slug_similarity(one: str, other: str) -> float:
+def text_slug_similarity(one: str, other: str) -> float:
     """The share of words that two slugs have in common, from 0 to 1; `index` and `indexes` are one word.
 
     Words are compared, not letters: `auth-null-pointer` and `cart-null-pointer` share most letters and

@@ -17,7 +17,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from roundtable.core.change_history import HunkHistory, newest_change_plan, trace_draft_authors
+from roundtable.core.change_history import HunkHistory, newest_session_change_plan, session_draft_authors
 from roundtable.core.changeset import NO_NEWLINE_MARK, Hunk, HunkChoice
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
@@ -135,7 +135,7 @@ class HunkPrompt:
 
     async def approve(self, session: Session, gate: Gate) -> ApprovalAnswer | None:
         """Ask about the newest plan; None if the person left without an answer."""
-        draft_and_plan = newest_change_plan(session)
+        draft_and_plan = newest_session_change_plan(session)
         if draft_and_plan is None:
             return ApprovalAnswer(NONE)
         draft, plan = draft_and_plan
@@ -199,7 +199,7 @@ class HunkPrompt:
     def _show_hunk(self, approval: HunkApproval, hunk: Hunk, plan: ReviewedPlan) -> None:
         self._print_line("")
         self._print_line(_describe_position(approval, hunk), SYSTEM_STYLE)
-        authors = trace_draft_authors(plan.session, plan.draft)
+        authors = session_draft_authors(plan.session, plan.draft)
         origin = describe_hunk_provenance(plan.session, HunkHistory(hunk, authors.of(hunk.path)))
         self._print_line(
             origin[:1].upper() + origin[1:], WARNING_STYLE if hunk.id in approval.planned.unasked else DIM_STYLE
@@ -207,7 +207,7 @@ class HunkPrompt:
         self._console.print(_render_hunk(hunk, self._console))
 
     def _show_provenance(self, hunk: Hunk, plan: ReviewedPlan) -> None:
-        for line in render_hunk_provenance(hunk, plan.session, trace_draft_authors(plan.session, plan.draft)):
+        for line in render_hunk_provenance(hunk, plan.session, session_draft_authors(plan.session, plan.draft)):
             self._print_line(f"  {line}", DIM_STYLE)
 
     def _show_summary(self, approval: HunkApproval) -> None:

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.change_history import confirmation_phrase, is_approval_gate, newest_change_plan
+from roundtable.core.change_history import (
+    is_session_approval_gate,
+    newest_session_change_plan,
+    session_confirmation_phrase,
+)
 from roundtable.core.changeset import Hunk, HunkChoice
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import check_cli_rollback_option
@@ -26,7 +30,7 @@ def render_gate_context_for_terminal(session: Session, gate: Gate) -> list[LiveL
     """The lines shown with a gate: the result of its stage, or the hunks of its plan and how to reject some."""
     if gate.is_after_stage:
         return _stage_result_lines(session)
-    draft_and_plan = newest_change_plan(session) if is_approval_gate(gate) else None
+    draft_and_plan = newest_session_change_plan(session) if is_session_approval_gate(gate) else None
     if draft_and_plan is None:
         return []
     hunks = draft_and_plan[1].hunks
@@ -41,7 +45,7 @@ def render_gate_context_for_terminal(session: Session, gate: Gate) -> list[LiveL
 
 def _stage_result_lines(session: Session) -> list[LiveLine]:
     """The first lines of the last stage's result."""
-    lines = list_stage_ends(session)[-1].text.splitlines()
+    lines = session_stage_ends(session)[-1].text.splitlines()
     rest = ["… `roundtable show` prints the whole result."] if len(lines) > MAX_STAGE_LINES else []
     return [LiveLine(sanitize_line(line, 400), indent=4) for line in (*lines[:MAX_STAGE_LINES], *rest)]
 
@@ -50,10 +54,10 @@ def check_cli_gate_answer(session: Session, gate: Gate, option: str, text: str) 
     """Reject an answer that would be invalid when the session continues."""
     if gate.is_back_answer(option):
         check_cli_rollback_option(session, text)
-    draft_and_plan = newest_change_plan(session) if gate.writes else None
+    draft_and_plan = newest_session_change_plan(session) if gate.writes else None
     if draft_and_plan is None:
         return
-    hunks, phrase = draft_and_plan[1].hunks, confirmation_phrase(session)
+    hunks, phrase = draft_and_plan[1].hunks, session_confirmation_phrase(session)
     if option == CONFIRM and text.strip() != phrase:
         raise UsageError(
             f"Option `{CONFIRM}` needs --text with the confirmation phrase.", f'Add: --text "{sanitize_line(phrase)}"'

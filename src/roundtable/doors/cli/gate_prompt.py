@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, cast
 
 from roundtable.core.change_history import (
-    confirmation_phrase,
-    is_approval_gate,
-    is_confirmation_gate,
-    newest_change_plan,
-    newest_tried_candidates,
+    is_session_approval_gate,
+    is_session_confirmation_gate,
+    newest_session_candidates,
+    newest_session_change_plan,
+    session_confirmation_phrase,
 )
 from roundtable.core.events import (
     BY_HEADLESS_DEFAULT,
@@ -98,9 +98,9 @@ class GatePrompt:
     async def _gate_subject(self, gate: Gate) -> list[LiveLine]:
         """The candidates and the plan of a gate that was left open in an earlier run."""
         state = await self._desk.sessions.get(self._session)
-        draft_and_plan = newest_change_plan(state) if is_approval_gate(gate) else None
+        draft_and_plan = newest_session_change_plan(state) if is_session_approval_gate(gate) else None
         results = (
-            [part for part in (newest_tried_candidates(state), draft_and_plan[1]) if part] if draft_and_plan else []
+            [part for part in (newest_session_candidates(state), draft_and_plan[1]) if part] if draft_and_plan else []
         )
         return [LiveLine(line, "dim") for part in results for line in render_step_result_lines(part)]
 
@@ -129,7 +129,7 @@ class GatePrompt:
         return not (ahead or self._charter.headless or gate.id in self._settled)
 
     async def _ask(self, gate: Gate) -> None:
-        if not (is_approval_gate(gate) or is_confirmation_gate(gate)):
+        if not (is_session_approval_gate(gate) or is_session_confirmation_gate(gate)):
             return await self._ask_for_option(gate)
         answer = await self._ask_for_approval(gate)
         if answer is None:
@@ -140,9 +140,9 @@ class GatePrompt:
         """Have a plan approved hunk by hunk, or an irreversible deletion confirmed with its phrase."""
         hunk_prompt = self._hunk_prompt = self._hunk_prompt or self._create_hunk_prompt()
         state = await self._desk.sessions.get(self._session)
-        if is_approval_gate(gate):
+        if is_session_approval_gate(gate):
             return await hunk_prompt.approve(state, gate)
-        return await hunk_prompt.confirm(confirmation_phrase(state))
+        return await hunk_prompt.confirm(session_confirmation_phrase(state))
 
     def _create_hunk_prompt(self) -> HunkPrompt:
         from rich.console import Console

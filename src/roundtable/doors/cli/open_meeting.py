@@ -13,7 +13,7 @@ import msgspec
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import format_seconds
+from roundtable.core.text.wording import format_seconds_as_text
 from roundtable.core.values import Limits, Seat
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
@@ -43,7 +43,7 @@ def _print_quote(quote: MeetingQuote, *, as_json: bool) -> None:
         print_json({**msgspec.to_builtins(quote), "sentence": render_quote_for_terminal(quote)})
         return
     print_table(QUOTE_HEADER, [_quote_row(seat) for seat in quote.seats])
-    time = f" The meeting takes about {format_seconds(quote.seconds)}." if quote.seconds is not None else ""
+    time = f" The meeting takes about {format_seconds_as_text(quote.seconds)}." if quote.seconds is not None else ""
     click.echo(f"{render_quote_for_terminal(quote)}{time} No model was asked and nothing was spent.")
     silent = [f"Seat {seat.seat} is unavailable: {seat.cannot_speak}" for seat in quote.seats if seat.cannot_speak]
     for line in (*silent, *quote.notices):

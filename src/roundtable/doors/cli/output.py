@@ -15,7 +15,7 @@ import click
 
 from roundtable.core.faults import ConfigError, RoundtableError, UsageError
 from roundtable.core.session import Session
-from roundtable.core.text.wording import add_full_stop
+from roundtable.core.text.wording import add_full_stop_to_text
 from roundtable.core.values import Decision, Outcome
 from roundtable.doors.cli.stderr import redact_command_stderr, redact_command_stderr_until_exit
 
@@ -75,7 +75,7 @@ async def _open_desk(workspace: Path | None = None, *, only_reads: bool = False)
         if not only_reads:
             raise
         with redact_command_stderr():
-            print_note(f"The config is invalid and was ignored. {add_full_stop(error.message)} {error.help}")
+            print_note(f"The config is invalid and was ignored. {add_full_stop_to_text(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
         redact_command_stderr_until_exit(desk.redactor)
@@ -139,9 +139,9 @@ def print_error_with_help(error: Exception, *, debug: bool = False) -> int:
 
 def _print_error(message: str, help: str = "") -> None:
     """Print an error message and what to do about it."""
-    print_note(f"Error: {add_full_stop(message)}")
+    print_note(f"Error: {add_full_stop_to_text(message)}")
     if help:
-        print_note(add_full_stop(help))
+        print_note(add_full_stop_to_text(help))
 
 
 def print_note(text: str) -> None:

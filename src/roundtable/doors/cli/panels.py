@@ -21,7 +21,7 @@ from rich.text import Text
 
 from roundtable.core.events import Delta, MoveMade, Recorded
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
-from roundtable.core.text.wording import format_count, format_seconds
+from roundtable.core.text.wording import format_count_as_text, format_seconds_as_text
 from roundtable.core.values import Seat
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import Board, SeatPanel, SessionView
@@ -135,7 +135,11 @@ class LivePanels:
     def _print_move(self, move: MoveMade) -> None:
         color = self._color(move.seat)
         usage = move.usage
-        figures = (f"{format_count(usage.tokens)} tok", describe_price(usage), format_seconds(move.timing.total))
+        figures = (
+            f"{format_count_as_text(usage.tokens)} tok",
+            describe_price(usage),
+            format_seconds_as_text(move.timing.total),
+        )
         head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))
         head.append(f" · {live_round_label(move.round)} · {' · '.join(figures)}", "dim not bold")
         parts = [Text(sanitize_text(line.text), TONE_STYLES[line.tone]) for line in self._narrator.move_lines(move)]
@@ -225,7 +229,7 @@ class LivePanels:
         if seat.round and title.cell_len + len(live_round_label(seat.round)) + 3 <= width - 6:
             title.append(f" · {live_round_label(seat.round)}", "dim")
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
-        figures = f"{approximate}{format_count(seat.tokens)} tok · {seat.cost} · {format_seconds(seat.elapsed(now))}"
+        figures = f"{approximate}{format_count_as_text(seat.tokens)} tok · {seat.cost} · {format_seconds_as_text(seat.elapsed(now))}"
         return Panel(
             self._reply_text(seat, width - PANEL_BORDER * 2, panel_height - PANEL_BORDER),
             title=title,
@@ -256,8 +260,8 @@ class LivePanels:
         parts = [f"round {round}" if round else "opening"]
         if board.electorate:
             parts.append(f"{len(board.done)} of {len(board.electorate)} done")
-        parts += [f"{format_count(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
-        parts.append(format_seconds(now - board.started) if board.started else "0s")
+        parts += [f"{format_count_as_text(sum(seat.tokens for seat in board.seats.values()))} tok", board.cost]
+        parts.append(format_seconds_as_text(now - board.started) if board.started else "0s")
         parts += ["paused"] if board.paused else []
         parts += [f"waiting at gate {', '.join(board.gates)}"] if board.gates else []
         yield Text(sanitize_line(" · ".join(parts), width - 1), SYSTEM_COLOR, no_wrap=True)

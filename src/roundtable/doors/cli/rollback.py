@@ -9,7 +9,7 @@ import click
 
 from roundtable.core.faults import RoundtableError, UsageError
 from roundtable.core.session import Session
-from roundtable.core.stage_history import list_stage_ends
+from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.completion import shell_complete_session_names
 from roundtable.doors.cli.output import print_note, run_cli_command_at_desk, shortest_cli_session_argument
@@ -22,7 +22,7 @@ async def prompt_rollback_stage_in_terminal(
     session: Session, answer: str, read_line: Callable[[str], Awaitable[str | None]]
 ) -> str | None:
     """Ask for the stage and what should be different, as one answer; None if the person left."""
-    stages = [end.stage for end in list_stage_ends(session)]
+    stages = [end.stage for end in session_stage_ends(session)]
     stage, _, different = (part.strip() for part in answer.partition(":"))
     while stage not in stages:
         if stage:
@@ -44,7 +44,7 @@ def check_cli_rollback_option(session: Session, text: str) -> None:
     from roundtable.app.desk.sessions import Sessions
 
     if not text.strip():
-        stages = ", ".join(end.stage for end in list_stage_ends(session))
+        stages = ", ".join(end.stage for end in session_stage_ends(session))
         raise UsageError(
             "Option `back` needs --text with the stage and what should be different.",
             f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {stages}.',

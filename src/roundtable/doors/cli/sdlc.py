@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import is_path_without_project_name
+from roundtable.core.handover import is_handover_path_without_name
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, cli_meeting_options, cli_question_argument
 from roundtable.doors.cli.open_meeting import run_prepared_meeting_command
@@ -109,12 +109,12 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
 
 
 def _with_stages(desk: Roundtable, request: MeetingRequest, stage_options: StageOptions) -> MeetingRequest:
-    from roundtable.core.stages import encode_stages
+    from roundtable.core.stages import encode_session_stages
 
     stages = desk.meetings.find_stages(stage_options.way, stage_options)
     if request.settings["existing"]:
         print_note(f"Project folder: {sanitize_line(str(desk.workspace))}.")
-    return msgspec.structs.replace(request, settings={**request.settings, "stages": encode_stages(stages)})
+    return msgspec.structs.replace(request, settings={**request.settings, "stages": encode_session_stages(stages)})
 
 
 def _stage_options(typed: dict[str, tuple[str, ...]]) -> StageOptions:
@@ -170,7 +170,7 @@ def _new_project_folder(question: str, into: str | None) -> Path:
     """The folder for a new project: the one given, or an unused one named after the idea."""
     if into is not None:
         path = resolve_cli_path_argument(into)
-        if is_path_without_project_name(path.name):
+        if is_handover_path_without_name(path.name):
             raise UsageError(
                 f"--into {sanitize_line(into, 60)} is not a folder name.", "Give a new folder with --into."
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from roundtable.core.decide.stage_outcome import unshown_file_reasons
+from roundtable.core.decide.stage_outcome import decision_reasons_for_unshown_files
 from roundtable.core.effects import ListProject, ProjectListed
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Reasons, StageNotHeld
@@ -102,7 +102,7 @@ class StageContext(msgspec.Struct, frozen=True):
 
     async def add_unshown_notice(self, end: StageEnd) -> StageEnd:
         """The end of a stage, with a notice on files that were not shown."""
-        notices = (*end.notices, *unshown_file_reasons(await self.list_project_files()))
+        notices = (*end.notices, *decision_reasons_for_unshown_files(await self.list_project_files()))
         return msgspec.structs.replace(end, notices=notices)
 
     def end_not_held(self) -> StageEnd:

@@ -11,13 +11,13 @@ import msgspec
 
 from roundtable.core.decide import stage_outcome as rule
 from roundtable.core.decide.change_outcome import decision_without_change
-from roundtable.core.decide.stage_outcome import decide_project_finished, last_run_failure_reason
+from roundtable.core.decide.stage_outcome import decide_last_run_failure, decide_project_finished
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
-from roundtable.core.handover import HandoverForm, project_handover_path
+from roundtable.core.handover import HandoverForm, session_handover_path
 from roundtable.core.ports import Table
 from roundtable.core.reasons import WorkshopStepFailed
-from roundtable.core.stage_history import stage_contributors
+from roundtable.core.stage_history import session_stage_contributors
 from roundtable.core.stages import SdlcSettings, StageEnd
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
@@ -41,15 +41,15 @@ async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decis
         return decision
     if SdlcSettings.of(charter).existing:
         return await _write_to_project(table, ends, decision, draft)
-    details = {form: f"{how}: {project_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
+    details = {form: f"{how}: {session_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
     details |= {NextStep.LATER: "write nothing now; `roundtable project` with this session delivers it at any time"}
-    failure = last_run_failure_reason(charter, ends)
+    failure = decide_last_run_failure(charter, ends)
     state = reason_sentence(failure) if failure else "The project is finished."
     question = f"{state} In which form should it be delivered?"
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
         return rule.decide_project_not_written(charter, ends)
-    effect = DeliverProject(draft, form, project_handover_path(charter, form), DELIVER)
+    effect = DeliverProject(draft, form, session_handover_path(charter, form), DELIVER)
     delivered = await table.do(f"{DELIVER}/hand-over", effect)
     assert isinstance(delivered, ProjectDelivered | Fault)
     return rule.decide_project_handed_over(charter, ends, delivered)
@@ -61,9 +61,9 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     progress = WriteProgress(
         DELIVER,
         bases[-1] if bases else table.charter.seats[0].name,
-        preface=tuple(filter(None, [last_run_failure_reason(table.charter, ends)])),
+        preface=tuple(filter(None, [decide_last_run_failure(table.charter, ends)])),
         after_stages=True,
-        authors=stage_contributors(*ends),
+        authors=session_stage_contributors(*ends),
         body=describe_stage_history(ends),
     )
     decision = msgspec.structs.replace(decision, next_step="")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.stage_outcome import missing_seat_reasons
-from roundtable.core.reasons import distinct_reasons
+from roundtable.core.decide.stage_outcome import decide_missing_seat_notices
+from roundtable.core.reasons import distinct_reason_values
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, OWN_WORDS_OPTION, Decision, Expect, Gate, Outcome, Round
@@ -37,7 +37,7 @@ async def _hold_rounds(context: StageContext) -> StageEnd:
         if verdict.consensus:
             assert verdict.move is not None
             text = verdict.move.verdict.summary
-            notices = (*missing_seat_reasons(rounds), *verdict.notices)
+            notices = (*decide_missing_seat_notices(rounds), *verdict.notices)
             end = context.end(
                 how="agreed", text=text, judge=verdict.judge, notices=notices, own_words=verdict.judged_own_words
             )
@@ -79,7 +79,7 @@ async def _check_agreement(context: StageContext, end: StageEnd) -> StageEnd:
         if decision.outcome is not Outcome.REACHED:
             return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, *decision.how))
         notices += decision.notices
-    return msgspec.structs.replace(end, notices=distinct_reasons(notices))
+    return msgspec.structs.replace(end, notices=distinct_reason_values(notices))
 
 
 async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Sequence[Round]) -> StageEnd:
@@ -98,5 +98,5 @@ async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Seque
     words = context.table.answer_text(gate)
     text = "\n".join(filter(None, (options.get(answer, ""), words)))
     how = "chosen" if text and answer != NONE_OPTION else "failed"
-    notices = (*missing_seat_reasons(rounds), *verdict.notices)
+    notices = (*decide_missing_seat_notices(rounds), *verdict.notices)
     return context.end(how=how, text=text, judge=verdict.judge, notices=notices, own_words=verdict.judged_own_words)

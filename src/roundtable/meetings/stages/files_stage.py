@@ -14,10 +14,10 @@ import msgspec
 from roundtable.core.changeset import Operation
 from roundtable.core.decide import stage_files as rule
 from roundtable.core.decide.merge_ruling import JudgeDirectives
-from roundtable.core.decide.stage_outcome import missing_seat_reasons
+from roundtable.core.decide.stage_outcome import decide_missing_seat_notices
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
 from roundtable.core.reasons import JudgeNotAsked, NoFilesChosen, NothingWritten, Reason
-from roundtable.core.replies.judge import replace_labels_in_judge_directive
+from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.text.wording import join_text_lines
 from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
@@ -54,7 +54,7 @@ class FilesStageWork(msgspec.Struct, frozen=True):
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The candidates that can be chosen."""
-        return rule.eligible_stage_candidates(self.result)
+        return rule.decide_eligible_candidates(self.result)
 
 
 async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> StageEnd:
@@ -66,8 +66,7 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
     names = seats_by_blind_name(work.candidates, context.table.labels)
     base = next(candidate for candidate in work.candidates if candidate.seat == names[directives.base])
     wanted = tuple(
-        replace_labels_in_judge_directive(directive, names)
-        for directive in (*directives.incorporate, *directives.must_fix)
+        unblind_judge_reply_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
     )
     outcome = _unspliced(base)
     if wanted:
@@ -102,12 +101,12 @@ async def _finish_undecided_files(context: StageContext, work: FilesStageWork) -
     """
     if not work.candidates:
         return _end_without_files(
-            context, work, *(rule.left_out_candidate_reasons(work.result, ()) or (NothingWritten(),))
+            context, work, *(rule.decision_reasons_for_left_out_candidates(work.result, ()) or (NothingWritten(),))
         )
     if len(work.candidates) == 1:
         how = "same" if _is_written_by_several(work.candidates[0], work.result) else "alone"
         return _end_with_base(context, work, work.candidates[0], _unspliced(work.candidates[0]), how)
-    if work.verdict.move is None and (first := rule.candidate_ranked_best_alone(work.result, work.candidates)):
+    if work.verdict.move is None and (first := rule.decide_single_best_candidate(work.result, work.candidates)):
         return _end_with_base(context, work, first, _unspliced(first), "run", _RANKED_FIRST)
     gate = _dispute_gate(context, work)
     answer = await context.table.gate(gate)
@@ -135,7 +134,7 @@ def _end_without_files(context: StageContext, work: FilesStageWork, *reasons: Re
     return context.end(
         how="failed",
         judge=work.verdict.judge,
-        notices=(*missing_seat_reasons(work.rounds), *work.verdict.notices, *reasons),
+        notices=(*decide_missing_seat_notices(work.rounds), *work.verdict.notices, *reasons),
         own_words=work.verdict.judged_own_words,
     )
 
@@ -158,11 +157,11 @@ def _end_with_base(
         base=base.seat,
         took=origins,
         notices=(
-            *missing_seat_reasons(work.rounds),
+            *decide_missing_seat_notices(work.rounds),
             *work.verdict.notices,
-            *rule.left_out_candidate_reasons(work.result, work.candidates),
-            *rule.chosen_candidate_reasons(base),
-            *rule.unfulfilled_directive_reasons(base.seat, outcome.unfulfilled, outcome.problems),
+            *rule.decision_reasons_for_left_out_candidates(work.result, work.candidates),
+            *rule.decision_reasons_for_chosen_candidate(base),
+            *rule.decision_reasons_for_unfulfilled_directives(base.seat, outcome.unfulfilled, outcome.problems),
         ),
         own_words=work.verdict.judged_own_words,
     )
@@ -185,7 +184,7 @@ async def _hold_rounds(context: StageContext, template: str) -> StageEnd:
         if not answers.moves:
             break
         result = await _try_candidates(context, number, rounds)
-        candidates, last = rule.eligible_stage_candidates(result), number == context.stage.rounds
+        candidates, last = rule.decide_eligible_candidates(result), number == context.stage.rounds
         verdict = JudgeResult()
         if not last and not any(candidate.passed for candidate in candidates):
             continue
@@ -234,7 +233,7 @@ async def _try_candidates(context: StageContext, number: int, rounds: Sequence[R
 
 async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """Let the judge read the candidates, unsigned and shuffled."""
-    candidates, labels = rule.eligible_stage_candidates(result), context.table.labels
+    candidates, labels = rule.decide_eligible_candidates(result), context.table.labels
     texts = [
         _render_candidate_for_judge(candidate, result, replied_file_operations(candidate, rounds), labels)
         for candidate in candidates

@@ -13,7 +13,7 @@ from roundtable.core.decide.lead import decide_executor_seat
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import FindingRepair, FixesNotRun, Reasons, RepairCause
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.stages import Contribution
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
@@ -90,7 +90,9 @@ async def _fix_chunk(
     state, broken = await _rehearse_fix(context, name, drafted.draft, state)
     if broken:
         return _leave_findings(state, chunk_findings, RepairCause.BROKE_CHECKS, checks=broken)
-    contributions = [Contribution(operation.path, "", seat) for operation in parse_file_changes(move.text).operations]
+    contributions = [
+        Contribution(operation.path, "", seat) for operation in parse_reply_file_changes(move.text).operations
+    ]
     repairs = state.repairs | {finding.id: FindingRepair(fixed=True) for finding in chunk_findings}
     return msgspec.structs.replace(state, repairs=repairs, took=(*state.took, *dict.fromkeys(contributions)))
 

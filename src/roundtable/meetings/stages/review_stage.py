@@ -19,9 +19,9 @@ from roundtable.core.decide.findings import (
     FindingWeight,
     RuledFindings,
     WeighedFinding,
-    find_unfixed_findings,
-    finding_as_proven,
-    pool_findings,
+    decide_pooled_findings,
+    decide_unfixed_findings,
+    keep_deciding_proofs_of_finding,
     rule_findings_by_judge,
     rule_findings_by_severity,
     weigh_findings_by_proof,
@@ -115,7 +115,7 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
     if not any(_readable_moves(round) for round in rounds):
         return context.end(how="failed", notices=notices)
     findings = weigh_findings_by_proof(
-        pool_findings(*rounds), await _run_proofs(context, rounds, context.draft, "proofs")
+        decide_pooled_findings(*rounds), await _run_proofs(context, rounds, context.draft, "proofs")
     )
     if not findings:
         text = "No seat found a fault."
@@ -138,7 +138,7 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
         notices=(
             *notices,
             *weighing.verdict.notices,
-            *filter(None, (find_unfixed_findings(ruled, findings, repairs),)),
+            *filter(None, (decide_unfixed_findings(ruled, findings, repairs),)),
             *mending.notices,
         ),
         own_words=weighing.verdict.judged_own_words,
@@ -182,7 +182,7 @@ async def _verify_fixes(
         FindingStatus.REPRODUCED: FindingRepair(fixed=False, cause=RepairCause.STILL_SHOWN),
         FindingStatus.REFUTED: FindingRepair(fixed=True, cause=RepairCause.NO_LONGER_SHOWN),
     }
-    after = weigh_findings_by_proof([finding_as_proven(finding) for finding in claimed], again)
+    after = weigh_findings_by_proof([keep_deciding_proofs_of_finding(finding) for finding in claimed], again)
     return {finding.finding.id: proven[finding.standing] for finding in after if finding.standing in proven}
 
 

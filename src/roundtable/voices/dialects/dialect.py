@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import msgspec
 
-from roundtable.core.text.sanitize import replace_surrogates
+from roundtable.core.text.sanitize import replace_surrogates_in_text
 from roundtable.core.values import Message, Request, Usage
 from roundtable.voices.endpoints import Endpoint, ReplyConstraint
 
@@ -103,7 +103,7 @@ class Dialect(ABC):
 
 def join_system_prompt(messages: Iterable[Message]) -> str:
     """Return all system messages as one text, for dialects that send it separately."""
-    return "\n\n".join(replace_surrogates(message.text) for message in messages if message.role == "system")
+    return "\n\n".join(replace_surrogates_in_text(message.text) for message in messages if message.role == "system")
 
 
 def group_dialect_messages(messages: Iterable[Message]) -> list[tuple[Literal["user", "assistant"], list[str]]]:
@@ -113,9 +113,9 @@ def group_dialect_messages(messages: Iterable[Message]) -> list[tuple[Literal["u
         if message.role == "system" or not message.text.strip():
             continue
         if groups and groups[-1][0] == message.role:
-            groups[-1][1].append(replace_surrogates(message.text))
+            groups[-1][1].append(replace_surrogates_in_text(message.text))
         else:
-            groups.append((message.role, [replace_surrogates(message.text)]))
+            groups.append((message.role, [replace_surrogates_in_text(message.text)]))
     return groups
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from roundtable.core.text.sanitize import replace_surrogates
+from roundtable.core.text.sanitize import replace_surrogates_in_text
 from roundtable.core.values import Request, Usage
 from roundtable.voices.dialects.dialect import (
     Dialect,
@@ -32,7 +32,8 @@ class OpenAIChatDialect(Dialect):
         body: RequestBody = {
             "model": self.model,
             "messages": [
-                {"role": message.role, "content": replace_surrogates(message.text)} for message in request.messages
+                {"role": message.role, "content": replace_surrogates_in_text(message.text)}
+                for message in request.messages
             ],
             "stream": True,
             "stream_options": {"include_usage": True},

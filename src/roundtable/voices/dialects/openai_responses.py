@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from roundtable.core.text.sanitize import replace_surrogates
+from roundtable.core.text.sanitize import replace_surrogates_in_text
 from roundtable.core.values import Request, Usage
 from roundtable.voices.dialects.dialect import (
     Dialect,
@@ -30,7 +30,7 @@ class OpenAIResponsesDialect(Dialect):
         talk = [message for message in request.messages if message.role != "system"]
         body: RequestBody = {
             "model": self.model,
-            "input": [{"role": message.role, "content": replace_surrogates(message.text)} for message in talk],
+            "input": [{"role": message.role, "content": replace_surrogates_in_text(message.text)} for message in talk],
             "stream": True,
             "store": False,
             "max_output_tokens": self.max_output_tokens(request),

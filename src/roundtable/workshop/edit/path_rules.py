@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from roundtable.core.changeset import Refusal, RefusalKind
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.sanitize import reveal_hidden_characters
 
 MAX_PATH_BYTES = 1024
@@ -226,7 +226,7 @@ def _check_protected(path: str) -> Refusal | None:
             )
         if _OWN_FOLDER.fullmatch(plain):
             return Refusal(path, RefusalKind.OURS, f"{path} belongs to Roundtable's own folder.")
-    if is_sensitive_path(path) or is_sensitive_path("/".join(name.rstrip(". ") for name in path.split("/"))):
+    if is_sensitive_file_name(path) or is_sensitive_file_name("/".join(name.rstrip(". ") for name in path.split("/"))):
         return Refusal(path, RefusalKind.SENSITIVE, f"{path} is named like a file that contains secrets.")
     return None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.changeset import DraftFile, Hunk
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.workshop.edit.hunks import split_edits_into_hunks
 from roundtable.workshop.repo.git import find_head_commit, open_git
 from roundtable.workshop.repo.scratch_trees import (
@@ -75,4 +75,6 @@ def list_files_left_out_of_edit_commit(workspace: Path, files: Sequence[DraftFil
         return ()
     draft_paths = {name for file in files for name in (file.path, file.was)}
     with open_git(workspace) as git:
-        return tuple(name for name in git.changed_files() if name not in draft_paths and not is_sensitive_path(name))
+        return tuple(
+            name for name in git.changed_files() if name not in draft_paths and not is_sensitive_file_name(name)
+        )

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 from roundtable.workshop.project.compose_file import (
     ComposeNames,
     ContainerFinding,
@@ -195,14 +195,14 @@ async def explain_missing_project_images(engine: ContainerEngine, files: Mapping
     missing = [image for image in dict.fromkeys(_needed_images(files)) if not await _is_present(engine, image)]
     if not missing:
         return ""
-    names = join_names([sanitize_line(image, 100) for image in missing])
+    names = join_names_as_text([sanitize_line(image, 100) for image in missing])
     pull_commands = [f"`{engine.name} pull {image}`" for image in missing if _is_simple_name(image)]
     problem = (
         f"The images {names} are missing on this machine"
         if missing[1:]
         else f"The image {names} is missing on this machine"
     )
-    remedy = f"Run {join_names(pull_commands)} yourself" if pull_commands else "Use simple image names"
+    remedy = f"Run {join_names_as_text(pull_commands)} yourself" if pull_commands else "Use simple image names"
     return f"{problem}, and Roundtable does not download images. {remedy}, then run the project again."
 
 

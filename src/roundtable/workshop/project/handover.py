@@ -21,7 +21,7 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import HandoverForm, is_path_without_project_name
+from roundtable.core.handover import HandoverForm, is_handover_path_without_name
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.path_rules import find_write_path_collisions
@@ -127,7 +127,7 @@ def hand_over_project(destination: Path, form: HandoverForm, versions: Sequence[
     """
     destination = destination.absolute()
     shown_path = sanitize_line(str(destination), 200)
-    if is_path_without_project_name(destination.name):
+    if is_handover_path_without_name(destination.name):
         raise UsageError(
             f"The path {shown_path} does not name the project.", "Choose the path of a new folder or zip file."
         )

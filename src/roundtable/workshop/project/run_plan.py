@@ -28,7 +28,7 @@ import msgspec
 
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
-from roundtable.core.text.wording import join_names
+from roundtable.core.text.wording import join_names_as_text
 
 RUN_PLAN_FILE = "run.toml"
 
@@ -200,7 +200,7 @@ def _read_env(table: TomlTable) -> dict[str, str]:
 
 
 def _shown_names(names: Sequence[str]) -> str:
-    return join_names([sanitize_line(name, 40) or "an empty name" for name in names[:3]])
+    return join_names_as_text([sanitize_line(name, 40) or "an empty name" for name in names[:3]])
 
 
 # --- what can be guessed -----------------------------------------------------------------------

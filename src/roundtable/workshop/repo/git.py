@@ -15,7 +15,7 @@ from threading import Timer
 from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.workshop.identity import create_workshop_temp_folder
 
 GIT_TIMEOUT = 30.0
@@ -143,7 +143,7 @@ class GitReader:
 
         Git compares the contents of touched files, so a file with unchanged contents is not included.
         """
-        sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive_path(path))
+        sensitive = (f":(exclude,literal){path}" for path in self._names("ls-files") if is_sensitive_file_name(path))
         options = ("--porcelain=v1", "--no-renames", "--ignore-submodules=all", "-uno")
         output = self._names("status", *options, "--", ".", *sensitive)
         prefix = self._line("rev-parse", "--show-prefix")
@@ -186,7 +186,7 @@ class GitReader:
 
     def _diff(self, revisions: str, paths: Iterable[str]) -> GitDiff:
         """Return the diff, without those of these paths that are sensitive."""
-        sensitive = tuple(filter(is_sensitive_path, paths))
+        sensitive = tuple(filter(is_sensitive_file_name, paths))
         output = self._ask(
             "diff", *DIFF_OPTIONS, revisions, "--", ".", *(f":(exclude,literal){path}" for path in sensitive)
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.workshop.identity import create_workshop_temp_folder, is_orphaned_workshop_name
 from roundtable.workshop.repo.git import git_filter_overrides, open_git, run_git, split_git_names
 from roundtable.workshop.rooted_files import CREATE_FLAGS, READ_FLAGS, ConfinedFolder, FileContent, UnsafePath
@@ -83,14 +83,14 @@ def check_working_tree_size(workspace: Path, names: Sequence[str]) -> Sequence[s
 def _copyable_files(workspace: Path) -> tuple[str, ...]:
     with open_git(workspace) as git:
         listed = git.list_files()
-    return tuple(name for name in (*listed, *_submodule_files(workspace, listed)) if not is_sensitive_path(name))
+    return tuple(name for name in (*listed, *_submodule_files(workspace, listed)) if not is_sensitive_file_name(name))
 
 
 def list_git_submodule_files(workspace: Path) -> tuple[str, ...]:
     """Return the files of checked-out submodules; git names only the folder of each."""
     with open_git(workspace) as git:
         listed = git.list_files()
-    return tuple(name for name in _submodule_files(workspace, listed) if not is_sensitive_path(name))
+    return tuple(name for name in _submodule_files(workspace, listed) if not is_sensitive_file_name(name))
 
 
 def _submodule_files(workspace: Path, listed: Iterable[str]) -> Iterable[str]:
@@ -137,7 +137,7 @@ def match_worktree_copy_patterns(workspace: Path, patterns: Iterable[str]) -> It
             raise UsageError(f"Invalid pattern in worktrees.copy: {pattern}.", "Use a path inside the workspace.")
         for match in glob(pattern, root_dir=workspace, include_hidden=True):
             for name in list_working_tree_files_below(workspace, match.rstrip("/")):
-                if name == pattern or not is_sensitive_path(name):
+                if name == pattern or not is_sensitive_file_name(name):
                     yield name
 
 
@@ -175,7 +175,7 @@ def _copy_entry(path: str, source: int, target: int) -> None:
         status = os.stat(name, dir_fd=source, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             link_target = os.readlink(name, dir_fd=source)
-            if is_symlink_inside_working_tree(link_target, folder) and not is_sensitive_path(
+            if is_symlink_inside_working_tree(link_target, folder) and not is_sensitive_file_name(
                 os.path.normpath(os.path.join(folder, link_target))
             ):
                 os.symlink(link_target, name, dir_fd=target)
@@ -241,7 +241,7 @@ def export_git_commit_files(workspace: Path, commit: str, tree: Path) -> None:
             return done.output
 
         git("read-tree", f"{commit}:{prefix.strip()}")
-        sensitive = [name for name in split_git_names(git("ls-files", "-z")) if is_sensitive_path(name)]
+        sensitive = [name for name in split_git_names(git("ls-files", "-z")) if is_sensitive_file_name(name)]
         if sensitive:
             listing = b"".join(os.fsencode(name) + b"\0" for name in sensitive)
             git("update-index", "-z", "--force-remove", "--stdin", input=listing)

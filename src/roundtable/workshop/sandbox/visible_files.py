@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from roundtable.core.sandbox import Job
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 
 
 def _package_cache_mounts(tool: str, home: str) -> dict[str, str]:
@@ -213,14 +213,14 @@ def find_hidden_paths(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         mounts = os.path.relpath(place, folder)
         for name in (*folders, *files):
             path = os.path.join(place, name)
-            if name != ".git" and is_sensitive_path(os.path.join(mounts, name)) and not os.path.islink(path):
+            if name != ".git" and is_sensitive_file_name(os.path.join(mounts, name)) and not os.path.islink(path):
                 sensitive.append(os.path.relpath(path, folder))
         if ".git" in folders and os.path.isfile(config := os.path.join(place, ".git", "config")):
             sensitive.append(os.path.relpath(config, folder))
         folders[:] = [
             name
             for name in folders
-            if name not in _PUBLISHED_PACKAGES and name != ".git" and not is_sensitive_path(name)
+            if name not in _PUBLISHED_PACKAGES and name != ".git" and not is_sensitive_file_name(name)
         ]
     hidden_folders = tuple(path for path in sensitive if (folder / path).is_dir())
     return tuple(path for path in sensitive if path not in hidden_folders), hidden_folders

@@ -23,7 +23,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.ports import Sandbox
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.replies.file_changes import parse_file_changes
+from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
@@ -121,7 +121,7 @@ class CandidateTrial:
         """Read the changes in a seat's reply and apply them to a draft in memory."""
         try:
             changes = _with_digests_as_shown(
-                parse_file_changes(move.text, move.seat, candidate_request_source(session), scope),
+                parse_reply_file_changes(move.text, move.seat, candidate_request_source(session), scope),
                 session,
                 move,
                 base_draft,

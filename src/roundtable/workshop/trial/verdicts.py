@@ -18,7 +18,7 @@ from roundtable.core.candidate_reasons import (
     OwnTestsFailed,
 )
 from roundtable.core.changeset import DraftFile
-from roundtable.core.decide.candidate_ranking import CandidateRanking, rank_candidates
+from roundtable.core.decide.candidate_ranking import CandidateRanking, decide_candidate_ranking
 from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
@@ -92,7 +92,9 @@ def add_trial_check_outcomes(change: ProposedChange, trials: TrialResults, *, ne
 
 def rank_by_trial_results(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
     """Return the order of the candidates, as far as running them decides it."""
-    return rank_candidates(trials.ranking_inputs(), trials.baseline, trials.authors, list_seats_passing_trial(changes))
+    return decide_candidate_ranking(
+        trials.ranking_inputs(), trials.baseline, trials.authors, list_seats_passing_trial(changes)
+    )
 
 
 def list_seats_passing_trial(changes: Sequence[ProposedChange]) -> Sequence[str]:

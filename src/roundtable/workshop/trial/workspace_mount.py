@@ -14,7 +14,7 @@ import msgspec
 
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Exit, Job, Output
-from roundtable.core.text.file_names import is_sensitive_path
+from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.repo.scratch_trees import check_working_tree_size, match_worktree_copy_patterns
 
@@ -48,7 +48,7 @@ def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDepende
         name
         for name in match_worktree_copy_patterns(workspace, rules)
         if name not in tracked
-        and not is_sensitive_path(name)
+        and not is_sensitive_file_name(name)
         and not name.startswith(_ENVIRONMENT_FOLDERS)
         and f"/{_NODE_MODULES}/" not in f"/{name}"
     ]
@@ -61,7 +61,7 @@ def _list_modules(workspace: Path, folder: str) -> Iterator[str]:
         path = f"{folder}/{entry.name}"
         if entry.name.startswith("@") and entry.is_dir(follow_symlinks=False):
             yield from _list_modules(workspace, path)
-        elif entry.name not in _TOOL_CACHES and not is_sensitive_path(entry.name):
+        elif entry.name not in _TOOL_CACHES and not is_sensitive_file_name(entry.name):
             yield path
 
 

@@ -31,8 +31,8 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.stages import encode_session_stages
 from roundtable.doors.cli.main import cli as command_line
 from roundtable.meetings import MEETINGS
-from roundtable.voices.agents.catalog import Agent, load_shipped_agents
-from roundtable.voices.endpoints import Endpoint, load_shipped_endpoints
+from roundtable.voices.agents.catalog import Agent, load_shipped_agent_clis
+from roundtable.voices.endpoints import Endpoint, load_shipped_provider_endpoints
 from roundtable.workshop.sandbox import SandboxSettings
 
 DOCS = Path(__file__).parent
@@ -100,7 +100,7 @@ def endpoints() -> str:
     parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one, and ")
     parts.append("without a `base_url` changes one.\n\n")
     parts.append("| name | | dialect | key | speaks by default | judges by default |\n|---|---|---|---|---|---|\n")
-    for name, endpoint in load_shipped_endpoints().items():
+    for name, endpoint in load_shipped_provider_endpoints().items():
         models = (f"`{model}`" if model else "" for model in (endpoint.default_model, endpoint.judge_model))
         parts.append(f"| `{name}` | {endpoint.title} | {endpoint.dialect} | {endpoint.key} | {' | '.join(models)} |\n")
     return "".join(parts)
@@ -121,7 +121,7 @@ def agents() -> str:
         "| also as `acp:NAME` |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
-    for name, agent in load_shipped_agents().items():
+    for name, agent in load_shipped_agent_clis().items():
         answers = ("yes" if answer else "no" for answer in (agent.structured, agent.keeps_session, agent.can_edit))
         adds = f"{agent.overhead_bytes} bytes" if agent.overhead_bytes else "not measured"
         acp = "no" if agent.acp is None else f"with `{agent.acp.command}`" if agent.acp.command else "yes"
@@ -129,7 +129,7 @@ def agents() -> str:
         parts.append(f"| {' | '.join(row)} |\n")
     parts += (
         f"\n`{name}`: {' '.join(item.unverified.split())}\n"
-        for name, item in load_shipped_agents().items()
+        for name, item in load_shipped_agent_clis().items()
         if item.unverified
     )
     return "".join(parts)

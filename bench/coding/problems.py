@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from roundtable.workshop.trial.task_examples import extract_example_tests_from_task
+from roundtable.workshop.trial.task_examples import extract_trial_examples_from_task
 
 PROBLEMS = "HumanEval.jsonl.gz"
 CANDIDATES = "codegen16B_code_solution.jsonl.gz"
@@ -121,7 +121,7 @@ def examples(prompt: str, name: str) -> Iterator[str]:
     text = _QUOTES.sub("\n", prompt)
     pairs = [(example.source.partition("#")[0], example.want) for example in doctest.DocTestParser().get_examples(text)]
     pairs += [
-        (example.call, example.expected) for example in extract_example_tests_from_task(_ARROW.sub(") == ", text))
+        (example.call, example.expected) for example in extract_trial_examples_from_task(_ARROW.sub(") == ", text))
     ]
     for call, value in pairs:
         message = f"assert {call.strip()} == {value.strip()}"

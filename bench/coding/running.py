@@ -14,7 +14,7 @@ from roundtable.core.candidate_reasons import CallOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.trial.probe_runner import PROBE_DONE
-from roundtable.workshop.trial.probes import ProbeRequest, parse_call_outcome, run_trial_probes
+from roundtable.workshop.trial.probes import ProbeRequest, parse_probe_call_outcome, run_trial_probes
 
 PROBE, CANDIDATE, HIDDEN = 0.1, 1.0, 2.0
 """Processor seconds of one test or input, of all of them on a candidate, and of the hidden check."""
@@ -69,9 +69,9 @@ async def seen(sandbox: Sandbox, problem: Problem) -> Seen:
             text=normal(text),
             tests=_passed(on_tests[number]),
             examples=_passed(on_examples[number]),
-            inputs=dict(zip(inputs, map(parse_call_outcome, on_inputs[number]), strict=False)),
+            inputs=dict(zip(inputs, map(parse_probe_call_outcome, on_inputs[number]), strict=False)),
             example_inputs=dict(
-                zip(example_calls, map(parse_call_outcome, on_inputs[number][len(inputs) :]), strict=True)
+                zip(example_calls, map(parse_probe_call_outcome, on_inputs[number][len(inputs) :]), strict=True)
             ),
             right=on_hidden[number][0] == PROBE_DONE,
         )

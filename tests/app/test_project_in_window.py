@@ -15,7 +15,7 @@ from roundtable.core.stages import StageEnd
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat
 from roundtable.store.leases import lease_holder_of_this_process
-from roundtable.store.session_ids import generate_session_id
+from roundtable.store.session_ids import generate_stored_session_id
 from tests.repository import repository
 
 WINDOWS = """
@@ -54,7 +54,7 @@ def workspace(tmp_path: Path, places: Places) -> Path:
 
 async def listed(desk: Roundtable, voice: str, question: str = "Go on.", decided: str = "") -> ProjectListed:
     """Return the workspace files that a seat with this voice sees."""
-    session = generate_session_id()
+    session = generate_stored_session_id()
     charter = Charter(question, (Seat("ada", (voice,)),), "sdlc", 1, settings={"existing": True})
     end = StageEnd("D1", "architecture", 1, "agreed", decided)
     facts = (SessionOpened(charter), EffectStarted("a/end", EndStage(end)), EffectDone("a/end", StageEnded(end)))

@@ -16,7 +16,7 @@ from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat
-from roundtable.store.session_ids import generate_session_id
+from roundtable.store.session_ids import generate_stored_session_id
 from tests.repository import repository
 
 WINDOWS = """
@@ -48,7 +48,7 @@ def workspace(tmp_path: Path, places: Places) -> Path:
 
 async def cut(desk: Roundtable, *voices: str, tokens: int = 20_000, answer: int = 1000) -> ProjectSplit | Fault:
     """Split the files of the workspace for seats with these voices."""
-    session = generate_session_id()
+    session = generate_stored_session_id()
     seats = tuple(Seat(f"seat-{at}", (voice,)) for at, voice in enumerate(voices))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
     await desk.parts.record.append(session, SessionOpened(charter))
@@ -140,7 +140,7 @@ async def test_a_context_window_too_small_for_any_code_is_reported_before_any_ca
 
 
 async def test_a_seat_outside_a_stage_does_not_make_its_parts_smaller(desk: Roundtable) -> None:
-    session = generate_session_id()
+    session = generate_stored_session_id()
     seats = (Seat("claude", ("lab:large",)), Seat("pocket", ("lab:tiny",)))
     charter = Charter("Is it sound?", seats, "sdlc", 1, settings={"stages": "[]", "existing": True})
     await desk.parts.record.append(session, SessionOpened(charter))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.trial.proposed_change import ProposedChange, replace_candidate_tests, suggest_new_test_path
+from roundtable.workshop.trial.proposed_change import ProposedChange, replace_tests_for_trial, suggest_trial_test_path
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from roundtable.workshop.trial.proposed_change import ProposedChange, replace_ca
 )
 def test_new_tests_go_next_to_existing_tests(there: Sequence[str], place: str) -> None:
     changed = [DraftFile("test_new.py", None, b"1\n"), DraftFile("src/slug.py", b"1\n", b"2\n")]
-    assert suggest_new_test_path(changed, there) == place
+    assert suggest_trial_test_path(changed, there) == place
 
 
 def test_without_python_code_no_test_path_is_suggested() -> None:
     assert (
-        suggest_new_test_path([DraftFile("slug.js", None, b"1\n"), DraftFile("gone.py", b"1\n", None)], ["slug.js"])
+        suggest_trial_test_path([DraftFile("slug.js", None, b"1\n"), DraftFile("gone.py", b"1\n", None)], ["slug.js"])
         == ""
     )
 
@@ -38,6 +38,6 @@ def test_requested_tests_replace_only_the_seats_own_tests() -> None:
     )
     wish = ProposedChange("ada", (code, wrong, earlier), (), (code, wrong))
     new = DraftFile("test_b.py", None, b"2\n")
-    found = replace_candidate_tests(wish, [new])
+    found = replace_tests_for_trial(wish, [new])
     assert found.files == (code, earlier, new)
     assert found.own_files == (code, new)

@@ -9,11 +9,11 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.events import SessionOpened
 from roundtable.core.session import Session
 from roundtable.workshop.trial.task_word_guesses import (
-    guess_task_allows_argument_mutation,
-    guess_task_allows_file_change,
-    guess_task_allows_new_errors,
-    guess_task_allows_test_changes,
-    is_candidate_file_in_task_words,
+    guess_trial_allows_argument_mutation,
+    guess_trial_allows_file_change,
+    guess_trial_allows_new_errors,
+    guess_trial_allows_test_changes,
+    is_trial_file_in_task_words,
 )
 from tests.doors.recorded_change import CHARTER, fold_session
 
@@ -40,7 +40,7 @@ def asking(words: str) -> Session:
     ],
 )
 def test_words_that_ask_for_changed_tests(words: str) -> None:
-    assert guess_task_allows_test_changes(asking(words))
+    assert guess_trial_allows_test_changes(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_words_that_ask_for_changed_tests(words: str) -> None:
     ],
 )
 def test_words_that_only_mention_tests(words: str) -> None:
-    assert not guess_task_allows_test_changes(asking(words))
+    assert not guess_trial_allows_test_changes(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_words_that_only_mention_tests(words: str) -> None:
     ],
 )
 def test_words_that_may_allow_mutation(words: str) -> None:
-    assert guess_task_allows_argument_mutation(asking(words))
+    assert guess_trial_allows_argument_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
@@ -114,19 +114,19 @@ def test_words_that_may_allow_mutation(words: str) -> None:
     ],
 )
 def test_words_that_do_not_allow_mutation(words: str) -> None:
-    assert not guess_task_allows_argument_mutation(asking(words))
+    assert not guess_trial_allows_argument_mutation(asking(words))
 
 
 @pytest.mark.parametrize(
     "words", ["Mend src/calc.py", "Mend calc.py", "Mend the calc module", "double() is off", "`double`"]
 )
 def test_a_file_is_mentioned_by_its_names_or_its_definitions(words: str) -> None:
-    assert is_candidate_file_in_task_words(words, CALC)
+    assert is_trial_file_in_task_words(words, CALC)
 
 
 @pytest.mark.parametrize("words", ["Mend it", "Make it double", "Use recalc.py", "redouble() it"])
 def test_other_words_do_not_mention_a_file(words: str) -> None:
-    assert not is_candidate_file_in_task_words(words, CALC)
+    assert not is_trial_file_in_task_words(words, CALC)
 
 
 CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double():\n    return 1\n")
@@ -142,7 +142,7 @@ CHECK = DraftFile("ci/check.py", b"def prices():\n    return 1\n", b"def double(
     ],
 )
 def test_words_that_ask_for_a_changed_check(words: str) -> None:
-    assert guess_task_allows_file_change(asking(words), CHECK)
+    assert guess_trial_allows_file_change(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_words_that_ask_for_a_changed_check(words: str) -> None:
     ],
 )
 def test_words_that_only_mention_a_check(words: str) -> None:
-    assert not guess_task_allows_file_change(asking(words), CHECK)
+    assert not guess_trial_allows_file_change(asking(words), CHECK)
 
 
 @pytest.mark.parametrize(
     "words", ["find() must raise KeyError", "Empty lists are invalid.", "An empty list is an error.", "Reject nothing"]
 )
 def test_words_that_may_expect_an_error(words: str) -> None:
-    assert guess_task_allows_new_errors(asking(words))
+    assert guess_trial_allows_new_errors(asking(words))
 
 
 def test_words_that_expect_no_error() -> None:
-    assert not guess_task_allows_new_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))
+    assert not guess_trial_allows_new_errors(asking("find([1], 1) must be 0 and find([1, 3], 3) must be 1. Mend it."))

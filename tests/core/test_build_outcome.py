@@ -24,7 +24,7 @@ from roundtable.core.reasons import ChecksBroken, FailedCheck, LeadReason, Said
 from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
-from roundtable.meetings.write_change import render_prompt_hunks
+from roundtable.meetings.write_change import render_meeting_hunks
 from roundtable.report.candidate_words import (
     behaviour_question_sentence,
     describe_candidate_behaviour,
@@ -175,7 +175,7 @@ def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hu
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert change_approval_sentence(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     assert "a.py#1 was not requested by the task or by any claim." in describe_change_plan(plan)
-    assert render_prompt_hunks([hunk]) == "a.py#1\n-old\n+new"
+    assert render_meeting_hunks([hunk]) == "a.py#1\n-old\n+new"
 
 
 def test_only_checks_that_passed_before_can_regress() -> None:

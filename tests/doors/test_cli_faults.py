@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.doors.cli.main import cli
-from roundtable.voices.agents.catalog import load_shipped_agents
+from roundtable.voices.agents.catalog import load_shipped_agent_clis
 
 DIALECTS = ["anthropic", "gemini", "openai-chat", "openai-responses"]
 
@@ -91,7 +91,7 @@ def test_the_fault_check_covers_the_agent_client_protocol(programs: Path, tmp_pa
 
 
 def test_an_installed_adapter_is_checked_without_the_command_line_it_wraps(programs: Path, tmp_path: Path) -> None:
-    adapter = load_shipped_agents()["claude"].acp
+    adapter = load_shipped_agent_clis()["claude"].acp
     assert adapter is not None
     (programs / adapter.command).write_text("#!/bin/sh\nexit 1\n")
     (programs / adapter.command).chmod(0o755)

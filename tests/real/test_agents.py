@@ -16,7 +16,7 @@ import pytest
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
 from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_cli_program
-from roundtable.voices.agents.catalog import Agent, LocalServerSetup, load_shipped_agents
+from roundtable.voices.agents.catalog import Agent, LocalServerSetup, load_shipped_agent_clis
 from roundtable.voices.agents.roster import AgentVoices, point_agent_cli_at_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.scripted_answer import DEFAULT_ANSWER_TEXT
@@ -57,7 +57,7 @@ def real(
     """The agent as it is shipped, in a home of its own; `voice` is its name, with a model or without."""
     home.mkdir(exist_ok=True)
     name = voice.partition(":")[0]
-    agent = load_shipped_agents()[name]
+    agent = load_shipped_agent_clis()[name]
     near = point_agent_cli_at_endpoint(agent, local_of(agent), server.root, home, SECRET)
     real_voice = AgentVoices({name: near}, environ(temporary or home)).find_voice(voice, kind)
     assert isinstance(real_voice, AgentVoice), real_voice
@@ -155,7 +155,7 @@ class TestOpencode(RealKit):
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_installed_agent_has_the_checked_version(name: str, tmp_path: Path) -> None:
-    agent = load_shipped_agents()[name]
+    agent = load_shipped_agent_clis()[name]
     program = find_agent_cli_program(agent, environ(tmp_path))
     assert isinstance(program, str)
     command = [program, *agent.version]

@@ -15,8 +15,8 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Request
 from roundtable.voices import models
-from roundtable.voices.endpoints import DialectName, Endpoint, load_shipped_endpoints, parse_provider_endpoint
-from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.endpoints import DialectName, Endpoint, load_shipped_provider_endpoints, parse_provider_endpoint
+from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
 from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
 from tests.real.servers import MUTE, Served, litellm, llama, silence
@@ -70,7 +70,7 @@ class RealStage(Stage):
 
     def __init__(self, endpoint: Endpoint, served: Served, slots: Served) -> None:
         self.endpoint = endpoint
-        self.client = open_endpoint_client(endpoint)
+        self.client = open_provider_http_client(endpoint)
         self.served = served
         self.slots = slots
 
@@ -106,7 +106,7 @@ class RealKit(VoiceKit):
     async def stage(self, request: pytest.FixtureRequest, llama_server: Served) -> AsyncGenerator[Stage, None]:
         served = self.served(request)
         base_url = served.url + BASES.get(self.dialect, "/v1")
-        habits = {"headers": load_shipped_endpoints()["llamacpp"].headers, "local": True}
+        habits = {"headers": load_shipped_provider_endpoints()["llamacpp"].headers, "local": True}
         endpoint = parse_provider_endpoint("real", {"base_url": base_url, "dialect": self.dialect, **habits})
         stage = RealStage(endpoint, served, llama_server)
         yield stage

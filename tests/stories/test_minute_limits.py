@@ -20,7 +20,7 @@ from roundtable.core.values import Limits, Outcome, Seat
 from roundtable.live.event_lines import EventNarrator
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer
 from tests.repository import repository
@@ -46,7 +46,7 @@ async def test_seats_share_a_limit_per_minute_and_waiting_does_not_use_their_tim
     limits = Limits(retries=0, seat_timeout=2.8, round_deadline=2.9, max_tokens=4000)
     async with FaultServer(text=ranking_reply("A", "B"), latency=1.0) as server:
         lab = Endpoint("lab", server.base("openai-chat"), tokens_per_minute={"*": 7900})
-        async with open_endpoint_client(lab) as client:
+        async with open_provider_http_client(lab) as client:
             harness = SessionHarness({}, other_voices=OneAccount(lab, client), meeting="vote")
             options: dict[str, Any] = {"options": ("REST", "GraphQL"), "settings": {"rounds": 0}}
             await harness.open(limits=limits, chain=("lab:alpha",), **options)

@@ -14,7 +14,7 @@ import msgspec
 
 from roundtable.core.values import Message, Request
 from roundtable.voices.agents.agent_voice import AgentVoice
-from roundtable.voices.agents.catalog import Agent, load_shipped_agents
+from roundtable.voices.agents.catalog import Agent, load_shipped_agent_clis
 from roundtable.voices.agents.roster import AgentVoices
 
 PROGRAM = Path(__file__).parent.parent / "servers" / "scripted_agent.py"
@@ -33,7 +33,7 @@ def scripted(name: str, recording: str = "", *, environ: dict[str, str] | None =
 
 def scripted_agent(name: str, recording: str, changes: dict[str, Any], script: dict[str, Any]) -> Agent:
     """The agent's own data, with another program and whatever else is changed."""
-    agent = load_shipped_agents()[name]
+    agent = load_shipped_agent_clis()[name]
     options = [word for key, value in script.items() for word in (f"--{key}", str(value))]
     if recording:
         options += ["--says", str(RECORDINGS / name / f"{recording}.jsonl")]

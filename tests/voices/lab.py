@@ -13,7 +13,7 @@ from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Reply, Request
 from roundtable.voices.endpoints import DialectName, parse_provider_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice, PriceLookup
 from tests.kits.fault_kit import SECRET, FaultKit, FaultStage
 from tests.kits.voice_kit import Said, Stage, VoiceKit, collect_events, last_event, make_request
@@ -84,7 +84,7 @@ async def open_lab(dialect: DialectName) -> AsyncGenerator[Lab, None]:
     """A laboratory that lets in only those with the key."""
     async with (
         FaultServer(key=SECRET) as server,
-        open_endpoint_client(parse_provider_endpoint("lab", {"base_url": server.url, "local": True})) as client,
+        open_provider_http_client(parse_provider_endpoint("lab", {"base_url": server.url, "local": True})) as client,
     ):
         yield Lab(dialect, server, client)
 

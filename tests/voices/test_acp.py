@@ -14,9 +14,9 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply
-from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_to_acp
+from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_agent_cli_to_acp
 from roundtable.voices.agents.agent_voice import AgentVoice
-from roundtable.voices.agents.catalog import AcpSetup, Agent, load_shipped_agents
+from roundtable.voices.agents.catalog import AcpSetup, Agent, load_shipped_agent_clis
 from roundtable.voices.agents.roster import AgentVoices
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
@@ -31,7 +31,7 @@ def describe_agent(folder: Path, act: str = "talks", **settings: Any) -> dict[st
     """Gemini CLI, with our own program in its place."""
     argv = (str(PROGRAM), "--act", act, "--notes", str(folder / "notes"))
     acp = AcpSetup(argv, sys.executable, mode="plan", **settings)
-    return {"gemini": msgspec.structs.replace(load_shipped_agents()["gemini"], acp=acp)}
+    return {"gemini": msgspec.structs.replace(load_shipped_agent_clis()["gemini"], acp=acp)}
 
 
 def speaker(folder: Path, act: str = "talks", model: str = "", **settings: Any) -> AgentVoice:
@@ -228,7 +228,9 @@ async def test_a_truncated_answer_is_marked(tmp_path: Path, reason: str) -> None
 
 
 def test_a_cancelled_answer_is_cancelled_at_the_agent() -> None:
-    dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
+    dialogue = AcpConversation(
+        adapt_agent_cli_to_acp(load_shipped_agent_clis()["gemini"]), AcpTurn("Hello?", "/nowhere")
+    )
     events = [
         {"id": "initialize", "result": {"protocolVersion": 1}},
         {"id": "session/new", "result": {"sessionId": "sess-1"}},
@@ -315,7 +317,7 @@ async def test_the_registry_finds_an_acp_voice_by_name(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_acp_settings_is_missing() -> None:
-    fault = AgentVoices(load_shipped_agents(), ENVIRON).find_voice("agy", "acp")
+    fault = AgentVoices(load_shipped_agent_clis(), ENVIRON).find_voice("agy", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "gemini" in fault.help
@@ -323,7 +325,7 @@ def test_an_agent_without_acp_settings_is_missing() -> None:
 
 
 def test_a_missing_adapter_is_reported_with_how_to_install_it() -> None:
-    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).find_voice("claude", "acp")
+    fault = AgentVoices(load_shipped_agent_clis(), {"PATH": "/nowhere"}).find_voice("claude", "acp")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "claude-agent-acp" in fault.message
@@ -331,7 +333,9 @@ def test_a_missing_adapter_is_reported_with_how_to_install_it() -> None:
 
 
 def test_unexpected_messages_are_ignored() -> None:
-    dialogue = AcpConversation(adapt_to_acp(load_shipped_agents()["gemini"]), AcpTurn("Hello?", "/nowhere"))
+    dialogue = AcpConversation(
+        adapt_agent_cli_to_acp(load_shipped_agent_clis()["gemini"]), AcpTurn("Hello?", "/nowhere")
+    )
     dialogue.take_replies()
     for line in (b"[]", b"null", b'"hi"', b"{}", b'{"id": "session/new", "result": {}}', b'{"method": 5}'):
         assert dialogue.read_line(line) == ""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from roundtable.core.faults import ConfigError
-from roundtable.voices.agents.catalog import load_shipped_agents, merge_agent_cli_catalog, parse_agent_cli
+from roundtable.voices.agents.catalog import load_shipped_agent_clis, merge_agent_cli_catalog, parse_agent_cli
 from roundtable.voices.agents.roster import point_agent_cli_at_endpoint
 
 WHOLE: dict[str, Any] = {
@@ -20,7 +20,7 @@ WHOLE: dict[str, Any] = {
 
 
 def test_the_agents_of_the_shipped_catalog() -> None:
-    agents = load_shipped_agents()
+    agents = load_shipped_agent_clis()
     assert set(agents) == {"claude", "codex", "gemini", "agy", "opencode"}
     for agent in agents.values():
         assert agent.checked or agent.unverified, agent.name
@@ -32,7 +32,7 @@ def test_the_agents_of_the_shipped_catalog() -> None:
 
 
 def test_the_vendor_of_an_agent_is_the_maker_of_its_model() -> None:
-    agents = load_shipped_agents()
+    agents = load_shipped_agent_clis()
     assert agents["claude"].find_vendor("opus") == "anthropic"
     assert agents["opencode"].find_vendor("openai/gpt-5") == "openai"
     assert agents["opencode"].find_vendor("") == "opencode"
@@ -43,7 +43,7 @@ def test_a_persons_settings_override_the_catalog() -> None:
     agents = merge_agent_cli_catalog({"claude": {"command": "~/bin/claude", "default_model": "opus"}, "sixth": WHOLE})
     assert agents["claude"].command == "~/bin/claude"
     assert agents["claude"].default_model == "opus"
-    assert agents["claude"].reads == load_shipped_agents()["claude"].reads
+    assert agents["claude"].reads == load_shipped_agent_clis()["claude"].reads
     assert agents["sixth"].find_vendor("") == "sixth"
 
 
@@ -65,7 +65,7 @@ def test_a_mistake_is_reported_with_its_place(sections: dict[str, dict[str, Any]
 
 
 def test_an_agent_can_be_pointed_at_a_local_server(tmp_path: Path) -> None:
-    gemini = load_shipped_agents()["gemini"]
+    gemini = load_shipped_agent_clis()["gemini"]
     assert gemini.local is not None
     near = point_agent_cli_at_endpoint(gemini, gemini.local, "http://127.0.0.1:9", tmp_path)
     assert near.set["GOOGLE_GEMINI_BASE_URL"] == "http://127.0.0.1:9"

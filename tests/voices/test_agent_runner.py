@@ -17,7 +17,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.agents.catalog import load_shipped_agents
+from roundtable.voices.agents.catalog import load_shipped_agent_clis
 from roundtable.voices.agents.roster import AgentVoices
 from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
 from tests.voices.agents import (
@@ -274,7 +274,7 @@ async def test_a_silence_fault_quotes_the_last_output(tmp_path: Path) -> None:
 
 
 async def test_a_missing_program_is_a_fault_with_how_to_install_it() -> None:
-    fault = AgentVoices(load_shipped_agents(), {"PATH": "/nowhere"}).find_voice("claude")
+    fault = AgentVoices(load_shipped_agent_clis(), {"PATH": "/nowhere"}).find_voice("claude")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.MISSING
     assert "[agents.claude]" in fault.help
@@ -284,7 +284,7 @@ async def test_a_program_that_cannot_be_started_is_a_fault(tmp_path: Path) -> No
     program = tmp_path / "claude"
     program.write_text("#!/nowhere/at/all\n")
     program.chmod(0o755)
-    voice = AgentVoices(load_shipped_agents(), {"PATH": str(tmp_path)}).find_voice("claude")
+    voice = AgentVoices(load_shipped_agent_clis(), {"PATH": str(tmp_path)}).find_voice("claude")
     assert not isinstance(voice, Fault)
     fault = await collect_fault(voice, 20)
     assert fault.kind is FaultKind.MISSING

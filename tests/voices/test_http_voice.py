@@ -15,7 +15,7 @@ from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
 from roundtable.voices.endpoints import DialectName, Endpoint
 from roundtable.voices.fault_server import DEFAULT_ANSWER_TEXT
-from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer
 from tests.kits.fault_kit import SECRET
@@ -157,7 +157,7 @@ async def test_retry_after_is_passed_on(lab: Lab, model: str, least: float, most
 
 def test_the_wait_may_be_given_in_the_body() -> None:
     body = b'{"error": {"code": 429, "message": "Slow down", "details": [{"retryDelay": "34.5s"}]}}'
-    fault = http_client.classify_http_response("lab:alpha", 429, httpx2.Headers(), body)
+    fault = http_client.classify_provider_http_response("lab:alpha", 429, httpx2.Headers(), body)
     assert fault.retry_after == 34.5
 
 
@@ -188,7 +188,7 @@ async def test_a_rate_limit_slows_all_voices_of_the_endpoint(lab: Lab) -> None:
     ],
 )
 def test_retry_after_is_read_as_seconds_or_a_date(value: str, seconds: float) -> None:
-    assert http_client.parse_retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
+    assert http_client.parse_provider_retry_after(value, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
 
 
 async def test_an_error_is_quoted_briefly_and_without_the_key(lab: Lab) -> None:
@@ -243,7 +243,7 @@ async def test_an_endpoint_can_name_another_key_header(lab: Lab) -> None:
 async def test_local_servers_are_called_without_a_proxy(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     endpoint = Endpoint("lab", lab.server.base(lab.dialect), lab.dialect)
-    async with open_endpoint_client(endpoint) as client:
+    async with open_provider_http_client(endpoint) as client:
         assert isinstance(last_event(await collect_events(HttpVoice(endpoint, "alpha", client, key=SECRET))), Reply)
 
 

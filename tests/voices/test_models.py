@@ -263,9 +263,9 @@ class TestIndex:
     async def test_the_package_index_variable_takes_precedence(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PIP_INDEX_URL", "https://pip.test/simple")
         monkeypatch.setenv("UV_INDEX_URL", "https://uv.test/simple")
-        assert await package_index.find_model_package_index() == "https://pip.test/simple"
+        assert await package_index.find_embedded_model_package_index() == "https://pip.test/simple"
         monkeypatch.delenv("PIP_INDEX_URL")
-        assert await package_index.find_model_package_index() == "https://uv.test/simple"
+        assert await package_index.find_embedded_model_package_index() == "https://uv.test/simple"
 
     async def test_the_package_index_of_pips_config_comes_second(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -274,13 +274,13 @@ class TestIndex:
             monkeypatch.delenv(name, raising=False)
         (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://config.test/simple\n")
         monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-        assert await package_index.find_model_package_index() == "https://config.test/simple"
+        assert await package_index.find_embedded_model_package_index() == "https://config.test/simple"
 
     async def test_the_package_index_built_into_pip_comes_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-        index = await package_index.find_model_package_index()
+        index = await package_index.find_embedded_model_package_index()
         assert isinstance(index, str)
         assert index.startswith("https://")
 
@@ -319,7 +319,7 @@ class TestChoosing:
 
     def test_without_models_the_help_says_how_to_download_one(self, tmp_path: Path) -> None:
         assert models.find_embedded_model_files(tmp_path) == {}
-        assert models.find_default_embedded_model(tmp_path) is None
+        assert models.find_default_voice_model(tmp_path) is None
         fault = models.resolve_embedded_model_file("", tmp_path)
         assert isinstance(fault, Fault)
         assert "roundtable models get smollm2-135m" in fault.help
@@ -331,8 +331,8 @@ class TestChoosing:
     def test_the_default_is_the_most_useful_model_until_one_is_chosen(self, tmp_path: Path) -> None:
         small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
         assert models.resolve_embedded_model_file("", tmp_path) == useful
-        assert models.set_default_embedded_model("smollm2-135m", tmp_path) == small
-        assert models.find_default_embedded_model(tmp_path) == "smollm2-135m"
+        assert models.set_default_voice_model("smollm2-135m", tmp_path) == small
+        assert models.find_default_voice_model(tmp_path) == "smollm2-135m"
         assert models.resolve_embedded_model_file("default", tmp_path) == small
 
     def test_a_chosen_model_that_is_gone_is_ignored(self, tmp_path: Path) -> None:
@@ -345,8 +345,8 @@ class TestChoosing:
         path.parent.mkdir()
         path.write_bytes(b"GGUF....")
         assert models.resolve_embedded_model_file(str(path), tmp_path) == path
-        assert models.set_default_embedded_model(str(path), tmp_path) == path
-        assert models.find_default_embedded_model(tmp_path) == str(path)
+        assert models.set_default_voice_model(str(path), tmp_path) == path
+        assert models.find_default_voice_model(tmp_path) == str(path)
 
     def test_other_model_files_are_found_by_their_names(self, tmp_path: Path) -> None:
         (tmp_path / "mine.gguf").write_bytes(b"GGUF")

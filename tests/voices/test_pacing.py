@@ -8,7 +8,12 @@ import pytest
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply
-from roundtable.voices.rate_limits import FIRST_WAIT_SECONDS, CallPacer, RateLimitWaitError, create_rate_limit_fault
+from roundtable.voices.rate_limits import (
+    FIRST_WAIT_SECONDS,
+    CallPacer,
+    RateLimitWaitError,
+    create_voice_rate_limit_fault,
+)
 
 
 def rate_limit_fault(after: float = 0.0) -> Fault:
@@ -55,7 +60,7 @@ async def test_a_call_that_cannot_wait_fails_at_once() -> None:
     with pytest.raises(RateLimitWaitError) as raised:
         async with asyncio.timeout(5), pace.hold_slot(2):
             pass
-    fault = create_rate_limit_fault("openai:gpt", raised.value)
+    fault = create_voice_rate_limit_fault("openai:gpt", raised.value)
     assert fault.kind is FaultKind.RATE_LIMITED
     assert 29 < fault.retry_after <= 30
     assert "openai:gpt" in fault.message

@@ -13,10 +13,10 @@ from genai_prices.data import providers
 
 from roundtable.core.faults import Fault
 from roundtable.core.values import Reply, Usage
-from roundtable.voices.agents.catalog import load_shipped_agents, parse_agent_cli
-from roundtable.voices.endpoints import load_shipped_endpoints, parse_provider_endpoint
+from roundtable.voices.agents.catalog import load_shipped_agent_clis, parse_agent_cli
+from roundtable.voices.endpoints import load_shipped_provider_endpoints, parse_provider_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import compute_provider_price
+from roundtable.voices.prices import compute_voice_call_price
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariff, Tariffs
 from tests.kits.voice_kit import collect_events, last_event
@@ -37,14 +37,14 @@ def find_list_price(provider: str, model: str, field: str) -> float:
 async def test_input_and_output_have_their_own_prices() -> None:
     dear, cheap = find_list_price("openai", "gpt-4o", "output_mtok"), find_list_price("openai", "gpt-4o", "input_mtok")
     by_hand = (1000 * cheap + 100 * dear) / MILLION
-    assert await compute_provider_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
+    assert await compute_voice_call_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
 
 
 async def test_tokens_read_from_a_cache_are_cheaper() -> None:
     fields = ("input_mtok", "cache_read_mtok", "output_mtok")
     fresh, cached, out = (find_list_price("openai", "gpt-4o", field) for field in fields)
     by_hand = (400 * fresh + 600 * cached + 100 * out) / MILLION
-    assert await compute_provider_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
+    assert await compute_voice_call_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
     assert cached < fresh
 
 
@@ -53,7 +53,7 @@ async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     fresh, cached, written, out = (find_list_price("anthropic", "claude-haiku-4-5", field) for field in fields)
     by_hand = (100 * fresh + 600 * cached + 300 * written + 50 * out) / MILLION
     used = Usage(1000, 50, 600, cache_write_tokens=300)
-    assert await compute_provider_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
+    assert await compute_voice_call_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
     assert written > fresh
 
 
@@ -68,12 +68,12 @@ async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     ],
 )
 async def test_a_price_missing_from_the_list_is_not_guessed(provider: str, model: str, usage: Usage) -> None:
-    assert await compute_provider_price(provider, model, usage) is None
+    assert await compute_voice_call_price(provider, model, usage) is None
 
 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
     provider_ids = {provider.id for provider in providers}
-    named = (*load_shipped_endpoints().values(), *load_shipped_agents().values())
+    named = (*load_shipped_provider_endpoints().values(), *load_shipped_agent_clis().values())
     assert {owner.prices for owner in named} - {""} <= provider_ids
 
 
@@ -95,7 +95,7 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp
             replies.append(reply)
         await registry.close()
     priced, unpriced, reported = (reply.usage for reply in replies)
-    assert priced.cost_usd == await compute_provider_price("anthropic", "claude-haiku-4-5", priced)
+    assert priced.cost_usd == await compute_voice_call_price("anthropic", "claude-haiku-4-5", priced)
     assert priced.cost_usd
     assert unpriced.cost_usd is None
     assert reported.cost_usd == 0.0025
@@ -115,8 +115,8 @@ def watch(event, args):
         raise SystemExit(f"{event} {args}")
 sys.addaudithook(watch)
 from roundtable.core.values import Usage
-from roundtable.voices.prices import compute_provider_price
-print(asyncio.run(compute_provider_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
+from roundtable.voices.prices import compute_voice_call_price
+print(asyncio.run(compute_voice_call_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
 """
     assert run(program) == "True 1"
 
@@ -136,7 +136,7 @@ print("\\n", "genai_prices" in sys.modules, "pydantic" in sys.modules)
 
 
 def test_how_a_voice_is_paid_for() -> None:
-    endpoints = load_shipped_endpoints()
+    endpoints = load_shipped_provider_endpoints()
     tariffs = Tariffs(endpoints, dict, {})
     assert [tariffs.find_tariff(voice).paid for voice in ("script:x", "embedded:y", "ollama:z")] == ["free"] * 3
     openai = tariffs.find_tariff("openai:gpt-4o")
@@ -157,9 +157,11 @@ def test_an_agent_is_on_a_plan_unless_a_key_pays() -> None:
 
 def test_the_tariffs_of_the_shipped_agents_are_known() -> None:
     names = ("claude", "codex", "gemini", "agy", "opencode")
-    tariffs = {name: Tariffs({}, load_shipped_agents, {}).find_tariff(f"cli:{name}") for name in names}
+    tariffs = {name: Tariffs({}, load_shipped_agent_clis, {}).find_tariff(f"cli:{name}") for name in names}
     nobody_says = [name for name, tariff in tariffs.items() if tariff.paid == "tokens"]
     assert nobody_says == ["opencode"]
     assert all(tariff.keeps_session for tariff in tariffs.values())
-    with_key = Tariffs({}, load_shipped_agents, {"ANTHROPIC_API_KEY": "x"}).find_tariff("cli:claude:claude-haiku-4-5")
+    with_key = Tariffs({}, load_shipped_agent_clis, {"ANTHROPIC_API_KEY": "x"}).find_tariff(
+        "cli:claude:claude-haiku-4-5"
+    )
     assert (with_key.paid, with_key.prices, with_key.model) == ("tokens", "anthropic", "claude-haiku-4-5")

@@ -12,12 +12,12 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, WaitNotice
 from roundtable.voices.endpoints import (
     Endpoint,
-    load_shipped_endpoints,
+    load_shipped_provider_endpoints,
     override_provider_endpoint,
     parse_provider_endpoint,
 )
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.rate_limits import CallPacer, TokenRate
 from tests.kits.voice_kit import Said, collect_events, last_event, make_request
@@ -34,7 +34,7 @@ async def server() -> AsyncIterator[FaultServer]:
 
 @pytest.fixture
 async def client(server: FaultServer) -> AsyncIterator[httpx2.AsyncClient]:
-    async with open_endpoint_client(endpoint(server)) as client:
+    async with open_provider_http_client(endpoint(server)) as client:
         yield client
 
 
@@ -174,7 +174,7 @@ async def test_a_call_larger_than_the_limit_of_a_minute_fails_at_once_with_what_
 
 @pytest.mark.feature("S0.30")
 def test_openai_has_the_limits_of_its_first_tier_by_default() -> None:
-    openai = load_shipped_endpoints()["openai"]
+    openai = load_shipped_provider_endpoints()["openai"]
     assert openai.find_token_limit("gpt-4o") == ("gpt-4o", 30_000)
     assert openai.find_token_limit("gpt-4o-mini") == ("", 0)
     assert (

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.trial.check_files import check_part_of_file, find_changed_check_files, restore_check_file
+from roundtable.workshop.trial.check_files import (
+    find_trial_check_files_in_change,
+    restore_trial_check_file,
+    trial_check_part_of_file,
+)
 from tests.repository import write
 
 EXISTING_FILES = {
@@ -49,7 +53,7 @@ def change_file(
 )
 def test_changed_check_files_are_found(workspace: Path, argv: tuple[str, ...], file: DraftFile | None) -> None:
     files = [file] if file else []
-    assert find_changed_check_files([*files, change_file("calc.py")], {"it": argv}, workspace) == tuple(files)
+    assert find_trial_check_files_in_change([*files, change_file("calc.py")], {"it": argv}, workspace) == tuple(files)
 
 
 @pytest.mark.parametrize(
@@ -69,22 +73,22 @@ def test_changed_check_files_are_found(workspace: Path, argv: tuple[str, ...], f
 def test_new_files_and_mere_arguments_are_no_check_files(
     workspace: Path, argv: tuple[str, ...], file: DraftFile
 ) -> None:
-    assert find_changed_check_files([file], {"it": argv}, workspace) == ()
+    assert find_trial_check_files_in_change([file], {"it": argv}, workspace) == ()
 
 
 def test_only_the_scripts_of_a_package_are_restored() -> None:
     package_json = b'{"scripts": {"test": "exit 0"}, "name": "shop", "license": "\xc3\xa9"}'
-    put_back = restore_check_file(change_file("package.json", PACKAGE, package_json))
+    put_back = restore_trial_check_file(change_file("package.json", PACKAGE, package_json))
     assert put_back is not None
     text = '{\n  "scripts": {\n    "test": "sh check.sh"\n  },\n  "name": "shop",\n  "license": "é"\n}\n'
     assert put_back.after == text.encode()
     new = b'{"name": "shop", "scripts": {"test": "exit 0"}}'
-    assert restore_check_file(change_file("package.json", b'{"name": "shop"}', new)) is None
-    assert restore_check_file(change_file("package.json", PACKAGE, new)) is None
-    assert restore_check_file(change_file("package.json", PACKAGE, None)) is None
-    assert restore_check_file(change_file("check.sh")) is None
+    assert restore_trial_check_file(change_file("package.json", b'{"name": "shop"}', new)) is None
+    assert restore_trial_check_file(change_file("package.json", PACKAGE, new)) is None
+    assert restore_trial_check_file(change_file("package.json", PACKAGE, None)) is None
+    assert restore_trial_check_file(change_file("check.sh")) is None
 
 
 def test_a_check_file_has_a_description() -> None:
-    assert check_part_of_file(change_file("web/package.json")) == "the scripts of web/package.json"
-    assert check_part_of_file(change_file("other.sh", old_path="check.sh")) == "check.sh"
+    assert trial_check_part_of_file(change_file("web/package.json")) == "the scripts of web/package.json"
+    assert trial_check_part_of_file(change_file("other.sh", old_path="check.sh")) == "check.sh"

@@ -10,9 +10,9 @@ import pytest
 
 from roundtable.workshop.trial.task_examples import (
     TaskExample,
-    extract_example_tests_from_task,
-    has_example_call_tests,
-    render_example_unittest,
+    extract_trial_examples_from_task,
+    has_trial_example_calls,
+    render_trial_example_unittest,
 )
 
 
@@ -92,7 +92,7 @@ from roundtable.workshop.trial.task_examples import (
     ],
 )
 def test_an_example_is_a_call_with_a_stated_result(said: str, examples: list[TaskExample]) -> None:
-    assert list(extract_example_tests_from_task(said)) == examples
+    assert list(extract_trial_examples_from_task(said)) == examples
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_an_example_is_a_call_with_a_stated_result(said: str, examples: list[Tas
     ],
 )
 def test_pasted_data_is_parsed_quickly(pasted: str) -> None:
-    extract_example_tests_from_task("Mend f(x), which logs:\n" + pasted * 20_000)
-    extract_example_tests_from_task(f"f(x): ({'-' * 900}1) is 2.")
+    extract_trial_examples_from_task("Mend f(x), which logs:\n" + pasted * 20_000)
+    extract_trial_examples_from_task(f"f(x): ({'-' * 900}1) is 2.")
 
 
 def test_examples_pass_for_a_right_program_and_fail_for_a_wrong_one(tmp_path: Path) -> None:
-    examples = extract_example_tests_from_task(
+    examples = extract_trial_examples_from_task(
         "double(2) must be 4, double('a') is 'aa' and double(None) raises TypeError"
     )
     assert len(examples) == 3
     (tmp_path / "kit.py").write_text("def double(it):\n    return it * 2\n")
-    (tmp_path / "test_examples.py").write_text(render_example_unittest(examples, ["kit"]))
+    (tmp_path / "test_examples.py").write_text(render_trial_example_unittest(examples, ["kit"]))
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
     (tmp_path / "kit.py").write_text("def double(it):\n    return it + it if it != 'a' else 'a'\n")
@@ -139,7 +139,7 @@ def test_floats_in_examples_are_compared_approximately(tmp_path: Path) -> None:
     values = ("0.1 + 0.2", "[0.1 + 0.2, (1, {'a': 0.1 + 0.2})]", "0.1 + 0.2 - 0.3", "3", "3.0000000000000004", "(0.3,)")
     (tmp_path / "kit.py").write_text(f"def it(n):\n    return [{', '.join(values)}][n - 1]\n")
     (tmp_path / "test_examples.py").write_text(
-        render_example_unittest(extract_example_tests_from_task(", ".join(text)), ["kit"])
+        render_trial_example_unittest(extract_trial_examples_from_task(", ".join(text)), ["kit"])
     )
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     failed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -149,18 +149,18 @@ def test_floats_in_examples_are_compared_approximately(tmp_path: Path) -> None:
 
 
 def test_a_call_resolves_when_module_and_function_share_a_name(tmp_path: Path) -> None:
-    examples = extract_example_tests_from_task(
+    examples = extract_trial_examples_from_task(
         "double(2) must be 4, double.double(3) is 6 and kit.double.double(4) is 8"
     )
     assert [example.owner for example in examples] == ["", "double", "kit.double"]
     (tmp_path / "kit").mkdir()
     for name in ("double.py", "kit/double.py"):
         (tmp_path / name).write_text("def double(it):\n    return it * 2\n")
-    (tmp_path / "test_examples.py").write_text(render_example_unittest(examples, ["double", "kit.double"]))
+    (tmp_path / "test_examples.py").write_text(render_trial_example_unittest(examples, ["double", "kit.double"]))
     run = [sys.executable, "-m", "unittest", "-q", "test_examples"]
     assert subprocess.run(run, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
 def test_only_calls_count_as_call_examples() -> None:
-    assert has_example_call_tests("Add parse(text): parse('20C') is 20.0")
-    assert not has_example_call_tests("Add parse(text): '20C' is 20.0")
+    assert has_trial_example_calls("Add parse(text): parse('20C') is 20.0")
+    assert not has_trial_example_calls("Add parse(text): '20C' is 20.0")

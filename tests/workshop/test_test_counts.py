@@ -7,9 +7,9 @@ import pytest
 from roundtable.core.candidate_reasons import CheckNotStarted, FewerTestsRun
 from roundtable.core.effects import CheckOutcome
 from roundtable.workshop.trial.test_counts import (
-    fail_checks_with_fewer_tests,
-    find_uninformative_check_reason,
-    parse_executed_test_count,
+    fail_trial_checks_with_fewer_tests,
+    find_uninformative_trial_check_reason,
+    parse_trial_test_count,
 )
 
 
@@ -30,13 +30,13 @@ from roundtable.workshop.trial.test_counts import (
     ],
 )
 def test_the_summary_line_gives_the_number_of_tests(said: str, count: int | None) -> None:
-    assert parse_executed_test_count(said) == count
+    assert parse_trial_test_count(said) == count
 
 
 @pytest.mark.parametrize("said", ["", "Ran 1 test in 0.1s\n\nOK\n", "Ran 2 tests in 0.1s\n\nOK (skipped=1)\n"])
 def test_a_check_that_ran_fewer_tests_fails(said: str) -> None:
     before = [CheckOutcome("tests", (), 1, "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\n")]
-    (judged,) = fail_checks_with_fewer_tests([CheckOutcome("tests", (), 0, said)], before)
+    (judged,) = fail_trial_checks_with_fewer_tests([CheckOutcome("tests", (), 0, said)], before)
     assert not judged.passed
     assert isinstance(judged.finding, FewerTestsRun)
     assert judged.finding.before == 2
@@ -49,7 +49,7 @@ def test_checks_without_lost_tests_are_unchanged() -> None:
         CheckOutcome("lint", (), 0, ""),
         CheckOutcome("new", (), 0, ""),
     )
-    assert fail_checks_with_fewer_tests(outcomes, before) == outcomes
+    assert fail_trial_checks_with_fewer_tests(outcomes, before) == outcomes
 
 
 def outcome(code: int, output: str) -> CheckOutcome:
@@ -109,11 +109,11 @@ CARGO = "    Updating crates.io index\nerror: failed to get `serde` as a depende
     ],
 )
 def test_a_check_that_never_starts_says_nothing_about_a_change(bare: CheckOutcome, after: CheckOutcome) -> None:
-    assert find_uninformative_check_reason(after, bare) is not None
+    assert find_uninformative_trial_check_reason(after, bare) is not None
 
 
 def test_a_new_check_that_cannot_start_says_nothing_about_a_change() -> None:
-    reason = find_uninformative_check_reason(outcome(127, "sh: 1: jest: not found\n"), None)
+    reason = find_uninformative_trial_check_reason(outcome(127, "sh: 1: jest: not found\n"), None)
     assert reason == CheckNotStarted("tests", "sh: 1: jest: not found")
 
 
@@ -158,4 +158,4 @@ UNITTEST_IMPORT = outcome(2, "E ImportError: cannot import triple\n1 error in 0.
     ],
 )
 def test_a_check_that_started_always_counts(bare: CheckOutcome, after: CheckOutcome) -> None:
-    assert find_uninformative_check_reason(after, bare) is None
+    assert find_uninformative_trial_check_reason(after, bare) is None

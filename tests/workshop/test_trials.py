@@ -29,7 +29,7 @@ from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_trial_calls
 from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes
 from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials
-from roundtable.workshop.trial.task_examples import extract_example_tests_from_task, render_example_unittest
+from roundtable.workshop.trial.task_examples import extract_trial_examples_from_task, render_trial_example_unittest
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 
 BOUNDS = Bounds(seconds=60)
@@ -347,8 +347,8 @@ async def run_on_task(
     sandbox: Sandbox, trees: dict[str, Path], task: str, lines: list[str] | None = None
 ) -> TrialResults:
     examples = (
-        {"test_task.py": render_example_unittest(found, ["shop"])}
-        if (found := extract_example_tests_from_task(task))
+        {"test_task.py": render_trial_example_unittest(found, ["shop"])}
+        if (found := extract_trial_examples_from_task(task))
         else {}
     )
     return await run_candidate_trials(
@@ -426,7 +426,7 @@ async def test_tests_run_by_unittest_without_pytest(sandbox: Sandbox, tmp_path: 
     )
     hidden = "import sys\nsys.modules['pytest'] = None\n"
     setup = read_probe_module_source(probe_tests).replace("import os\n", f"import os\n{hidden}", 1)
-    request = ProbeRequest((setup,), ("sorted(run_test_files(['test_a.py']).items())",), 20, 20, 4000)
+    request = ProbeRequest((setup,), ("sorted(run_trial_test_files(['test_a.py']).items())",), 20, 20, 4000)
     observations = await run_trial_probes(sandbox, tmp_path, request, BOUNDS, files={})
     assert observations.rows == [
         ["= [('test_a.Case.test_right', ''), ('test_a.Case.test_wrong', '1 != 2'), ('test_alone', '')]"]
@@ -636,7 +636,7 @@ async def test_a_candidate_whose_check_timed_out_is_not_run_again(sandbox: Sandb
     trees = write_trees(tmp_path, ada=f"import time\ntime.sleep(600)\n{RIGHT}", bob=RIGHT)
     lines: list[str] = []
     task = "total([1, 2]) must be 3"
-    examples = {"test_task.py": render_example_unittest(extract_example_tests_from_task(task), ["shop"])}
+    examples = {"test_task.py": render_trial_example_unittest(extract_trial_examples_from_task(task), ["shop"])}
     tests = {"bob": {"test_bob.py": sum_tests(_12=3)}}
     trials = await run_candidate_trials(
         sandbox, trees, CHECKS, tests, sys.executable, lines.append, TrialTask(task, examples), 2

@@ -10,7 +10,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Job
 from roundtable.workshop.repo.scratch_trees import copy_working_tree_files, create_scratch_working_tree
 from roundtable.workshop.sandbox import run_sandbox_job
-from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
+from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_trial_tree_dependencies
 from tests.repository import repository, sandbox, write
 
 
@@ -21,7 +21,7 @@ def test_node_modules_are_mounted_without_secrets_and_caches(tmp_path: Path) -> 
     write(work, {"packages/own/node_modules/three/index.js": "3", "other/node_modules.js": "4"})
     (work / "node_modules/own").symlink_to("../packages/own")
     (work / "node_modules/@scope/own").symlink_to("../../packages/own")
-    box = find_tree_dependencies(work, ())
+    box = find_trial_tree_dependencies(work, ())
     lent = ("node_modules/.bin", "node_modules/.package-lock.json", "node_modules/@scope/two", "node_modules/one")
     assert sorted(box.lent) == [*lent, "packages/own/node_modules/three"]
     assert box.lent["node_modules/one"] == str(work / "node_modules/one")
@@ -32,11 +32,11 @@ def test_a_copy_rule_brings_only_ignored_files_up_to_a_limit(tmp_path: Path) -> 
     files = {".gitignore": "made/\n.venv/\n", "conf/kept.json": "1\n"}
     work = repository(tmp_path / "work", files)
     write(work, {"made/a.txt": "a", "made/.env": "K=1", ".venv/bin/python": "p", "conf/new.json": "2"})
-    assert find_tree_dependencies(work, ["made", "conf", ".venv"]).copied == ("made/a.txt",)
+    assert find_trial_tree_dependencies(work, ["made", "conf", ".venv"]).copied == ("made/a.txt",)
     with (work / "made/large").open("wb") as file:
         file.truncate(1 << 30)
     with pytest.raises(UsageError, match="the largest file is made/large"):
-        find_tree_dependencies(work, ["made"])
+        find_trial_tree_dependencies(work, ["made"])
 
 
 @pytest.mark.parametrize("what", ["a link", "a file"])
@@ -87,7 +87,7 @@ async def test_tools_may_write_into_node_modules(tmp_path: Path) -> None:
     work = repository(tmp_path / "work", {".gitignore": "node_modules/\n", "a.txt": "a\n"})
     write(work, {"node_modules/one/index.js": "1\n", "node_modules/two/index.js": "2\n"})
     create_scratch_working_tree(work, tree := tmp_path / "tree")
-    lent = find_tree_dependencies(work, ()).lent
+    lent = find_trial_tree_dependencies(work, ()).lent
     script = "mkdir node_modules/.vite-temp && cat node_modules/*/*; touch node_modules/two/x"
     job = Job(("sh", "-c", script), str(tree), files={"node_modules/one/test.js": "mine\n"})
     end = await run_sandbox_job(WorkspaceMount(box, work, lent), job)

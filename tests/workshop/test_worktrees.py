@@ -19,7 +19,13 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import fence_code_as_markdown
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.repo.commits import GitFailed
-from roundtable.workshop.repo.worktrees import FIRST_PORT, PORTS_PER_WORKTREE, Worktree, Worktrees, agent_branch_name
+from roundtable.workshop.repo.worktrees import (
+    FIRST_PORT,
+    PORTS_PER_WORKTREE,
+    Worktree,
+    Worktrees,
+    git_branch_name_for_agent,
+)
 from tests.repository import commit, git, repository, write
 from tests.workshop.scenes import run_until_killed, take_snapshot
 
@@ -50,7 +56,7 @@ def test_each_agent_has_its_own_folder_and_branch_and_its_work_stays_there(tmp_p
     write(work, {"a.py": "I am not done with this\n"})
     before = _take_snapshot(work)
     made = {
-        agent: trees.open(f"{agent}-t1", branch=agent_branch_name("agents/{agent}/{task}", agent, "T 1/login"))
+        agent: trees.open(f"{agent}-t1", branch=git_branch_name_for_agent("agents/{agent}/{task}", agent, "T 1/login"))
         for agent in ("claude", "gpt")
     }
     assert {agent: worktree.branch for agent, worktree in made.items()} == {
@@ -72,7 +78,7 @@ def test_each_agent_has_its_own_folder_and_branch_and_its_work_stays_there(tmp_p
 def test_the_branch_of_an_agent_is_named_by_a_template(tmp_path: Path, template: str, branch: str) -> None:
     work, trees = _create_worktrees(tmp_path)
     before = _take_snapshot(work)
-    worktree = trees.open("gpt-login", branch=agent_branch_name(template, "gpt", "login"))
+    worktree = trees.open("gpt-login", branch=git_branch_name_for_agent(template, "gpt", "login"))
     assert git(worktree.path, "branch", "--show-current").strip() == worktree.branch == branch
     assert _take_snapshot(work) == before
 

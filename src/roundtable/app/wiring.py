@@ -33,7 +33,11 @@ from roundtable.engine.run import Engine, FindMeeting
 from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
-from roundtable.voices.endpoints import load_shipped_endpoints, merge_endpoints, override_provider_endpoint
+from roundtable.voices.endpoints import (
+    load_shipped_provider_endpoints,
+    merge_provider_endpoints,
+    override_provider_endpoint,
+)
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
 from roundtable.workshop.sandbox import find_sandbox
@@ -92,7 +96,7 @@ class Wiring:
         workspace = find_workspace(workspace or Path.cwd())
         settings = settings or config.load_settings(places, workspace)
         own = [override_provider_endpoint(name, data) for name, data in settings.config.endpoints.items()]
-        endpoints = merge_endpoints(load_shipped_endpoints().values(), own)
+        endpoints = merge_provider_endpoints(load_shipped_provider_endpoints().values(), own)
         keys = Keys(places, endpoints.values())
         agents = partial(merge_agent_cli_catalog, settings.config.agents)
         registry = VoiceRegistry(endpoints, keys.resolve, models_dir=places.models, workspace=workspace, agents=agents)

@@ -44,7 +44,7 @@ class PausableTimeout:
 
 
 @asynccontextmanager
-async def pausable_timeout(seconds: float) -> AsyncGenerator[PausableTimeout]:
+async def pausable_turn_timeout(seconds: float) -> AsyncGenerator[PausableTimeout]:
     """Limit a block to this many seconds, not counting pauses; then it ends with a TimeoutError."""
     async with asyncio.timeout(seconds) as timeout:
         pausable = PausableTimeout(timeout)

@@ -10,7 +10,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision, Gate, Move, Outcome, RecalledEntry
 
 
-def find_exceeded_limit(session: Session, round: str) -> LimitReached | None:
+def find_exceeded_round_limit(session: Session, round: str) -> LimitReached | None:
     """The limit that prevents this round, if there is one."""
     limits = session.limits
     rounds = sum(1 for record in session.rounds.values() if not record.opened.turns.secret)

@@ -29,8 +29,8 @@ from roundtable.core.reasons import ChildMeetingFailed
 from roundtable.core.replies import find_reply_codec
 from roundtable.core.session import RoundRecord
 from roundtable.core.values import Charter, Decision, Expect, Gate, Outcome, Prompt, Round, Seat, Turns
-from roundtable.engine.clock import PausableTimeout, pausable_timeout
-from roundtable.engine.limits import DecreeReview, find_exceeded_limit
+from roundtable.engine.clock import PausableTimeout, pausable_turn_timeout
+from roundtable.engine.limits import DecreeReview, find_exceeded_round_limit
 from roundtable.engine.prompts import PromptLayout
 from roundtable.engine.recorder import SessionRecorder
 from roundtable.engine.turns import TurnTaker
@@ -156,7 +156,7 @@ class RecordedTable:
         # Seats that wait for each other get the same time as parallel ones.
         waiting_turns = len(record.opened.order) if one_by_one else 1
         try:
-            async with pausable_timeout(limits.round_deadline * max(1, waiting_turns)) as round_timeout:
+            async with pausable_turn_timeout(limits.round_deadline * max(1, waiting_turns)) as round_timeout:
                 await (self._ask_in_turn if one_by_one else self._ask_all)(record, round_timeout)
         except TimeoutError:
             how = "deadline"
@@ -266,7 +266,7 @@ class RecordedTable:
         if round in self._session.limit_stops:
             return False
         await self._boundary()
-        reached = find_exceeded_limit(self._session, round)
+        reached = find_exceeded_round_limit(self._session, round)
         if reached is None:
             self._allowed_rounds.add(round)
         else:

@@ -23,7 +23,7 @@ from roundtable.core.text.wording import fence_code_as_markdown, join_text_lines
 from roundtable.core.usage import Usage
 from roundtable.core.values import AgentWorktree, Message, MoveStatus, Reply, Request, Seat, Timing, WaitNotice
 from roundtable.core.verdict import ParseStatus
-from roundtable.engine.clock import PausableTimeout, pausable_timeout
+from roundtable.engine.clock import PausableTimeout, pausable_turn_timeout
 from roundtable.engine.prompts import PromptLayout
 from roundtable.engine.recorder import SessionRecorder
 
@@ -101,7 +101,7 @@ class TurnTaker:
         purpose: CallPurpose = "again" if self._calls else "answer"
         chain = self._usable_voices()
         try:
-            async with pausable_timeout(self._limits.seat_timeout) as self._clock:
+            async with pausable_turn_timeout(self._limits.seat_timeout) as self._clock:
                 for index, name in enumerate(chain):
                     purpose = purpose if name == self._all_voices[0] else "fallback"
                     if await self._ask_voice(name, purpose, _TimeShare(self._clock, len(chain) - index)):

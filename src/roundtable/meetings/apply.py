@@ -26,10 +26,10 @@ from roundtable.meetings.try_candidates import (
     RESTART_ROUND,
     WHOLE_FILES_CODEC,
     StepFailed,
-    expect_changes_reply,
-    try_and_fix_candidates,
+    meeting_changes_reply_format,
+    try_and_fix_candidates_in_meeting,
 )
-from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, ask_approval_and_write_change
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, write_change_in_meeting
 
 STAGE = "apply"
 PLAN = PlannedRound("plan", "free", Turns(visibility="none"))
@@ -83,9 +83,7 @@ async def _hold_apply_meeting(table: Table) -> Decision:
             progress.preface = (Said(settings.doubt),) if settings.doubt else ()
             how = (DraftTakenUnchanged(lead),)
             decided = Decision(Outcome.REACHED, how, author=lead, notices=progress.preface)
-            return await ask_approval_and_write_change(
-                table, progress, _with_position(decided, settings), settings.draft
-            )
+            return await write_change_in_meeting(table, progress, _with_position(decided, settings), settings.draft)
         return await _plan_and_write(table, settings, progress)
     except StepFailed as stop:
         return rule.failed_step_decision(stop.fault)
@@ -101,19 +99,21 @@ async def _plan_and_write(table: Table, settings: ApplySettings, progress: Write
         return Decision(Outcome.REJECTED, (StoppedAfterPlan(),))
     prompt = Prompt(WRITE.template)
     written = await table.ask(
-        "apply/2-write", prompt, expect=expect_changes_reply(table), seats=lead, turns=WRITE.turns
+        "apply/2-write", prompt, expect=meeting_changes_reply_format(table), seats=lead, turns=WRITE.turns
     )
     if not written.moves:
         return decide_without_quorum(written)
     restart, evidence = (
         Prompt(planned.template, quotes={"plan": drafted.moves[0].text}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
     )
-    rounds, result = await try_and_fix_candidates(table, STAGE, 2, written, settings.mends, restart, evidence)
+    rounds, result = await try_and_fix_candidates_in_meeting(
+        table, STAGE, 2, written, settings.mends, restart, evidence
+    )
     if not rule.decide_best_candidates(result) and not rule.decide_candidate_failing_only_original_tests(result):
         return rule.decide_no_candidate_passed(result, rounds)
     progress.preface = rule.decide_candidate_warnings(result, progress.seat)
     decision = rule.decide_candidate_chosen(result, rounds, progress.seat, table.charter.question)
-    return await ask_approval_and_write_change(
+    return await write_change_in_meeting(
         table, progress, _with_position(decision, settings), result.candidates[0].draft
     )
 

@@ -36,15 +36,15 @@ from roundtable.meetings.try_candidates import (
     RESTART_ROUND,
     WHOLE_FILES_CODEC,
     StepFailed,
-    do_step_or_end_meeting,
-    expect_changes_reply,
-    try_and_fix_candidates,
+    meeting_changes_reply_format,
+    require_meeting_step,
+    try_and_fix_candidates_in_meeting,
 )
 from roundtable.meetings.write_change import (
     WRITE_GATES,
     WriteProgress,
-    ask_approval_and_write_change,
-    render_prompt_hunks,
+    render_meeting_hunks,
+    write_change_in_meeting,
 )
 from roundtable.report.candidate_words import (
     behaviour_question_sentence,
@@ -88,7 +88,9 @@ async def _hold_build_meeting(table: Table) -> Decision:
     """Hold a build."""
     settings = msgspec.convert(table.charter.settings, BuildSettings)
     prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
-    proposed = await table.ask("build/1-propose", prompt, expect=expect_changes_reply(table), turns=PROPOSE.turns)
+    proposed = await table.ask(
+        "build/1-propose", prompt, expect=meeting_changes_reply_format(table), turns=PROPOSE.turns
+    )
     if not proposed.quorate:
         return decide_without_quorum(proposed)
     rounds: tuple[Round, ...] = (proposed,)
@@ -96,7 +98,9 @@ async def _hold_build_meeting(table: Table) -> Decision:
         restart, evidence = (
             Prompt(planned.template, {"task": table.charter.question}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
         )
-        rounds, result = await try_and_fix_candidates(table, STAGE, 1, proposed, settings.mends, restart, evidence)
+        rounds, result = await try_and_fix_candidates_in_meeting(
+            table, STAGE, 1, proposed, settings.mends, restart, evidence
+        )
         candidates = trial_outcome.decide_best_candidates(result)
         doubted = () if candidates else trial_outcome.decide_unverified_candidates(result)
         if doubted and (seat := await _ask_about_unverified(table, result, doubted)) != NONE_OPTION:
@@ -131,7 +135,7 @@ async def _hold_build_meeting(table: Table) -> Decision:
         )
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
             return change_outcome.decision_without_change(decision, missing)
-        return await ask_approval_and_write_change(
+        return await write_change_in_meeting(
             table, progress, trial_outcome.decision_with_single_author_notice(decision), merged.draft
         )
     except StepFailed as stop:
@@ -194,8 +198,8 @@ async def _ask_for_approvals(
     name = progress.next_round("approval")
     if len(reviewers) < needed or not await table.may_open(name):
         return change_outcome.decide_missing_approvals(0, needed, {})
-    planned = await do_step_or_end_meeting(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
-    prompt = Prompt(APPROVAL.template, quotes={"change": render_prompt_hunks(planned.hunks)})
+    planned = await require_meeting_step(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
+    prompt = Prompt(APPROVAL.template, quotes={"change": render_meeting_hunks(planned.hunks)})
     answers = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=reviewers, turns=APPROVAL.turns)
     counted = [move for move in answers.moves if move.verdict.counts]
     approved = sum(move.verdict.stance is Stance.SUPPORT for move in counted)

@@ -20,7 +20,7 @@ from roundtable.core.ports import Table
 from roundtable.core.text.wording import end_text_as_sentence
 from roundtable.core.values import Decision, Expect, Gate, NextStep, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import APPLY_HINT, fulfill_seat_requests_of_round, prove_claims_of_round
+from roundtable.meetings.shared_rounds import APPLY_HINT, fulfill_seat_requests_in_meeting, prove_meeting_claims
 from roundtable.report.reasons import decision_sentence
 
 TRIAGE = PlannedRound("triage", "triage", Turns(visibility="none"))
@@ -54,7 +54,7 @@ async def _hold_code_red_meeting(table: Table) -> Decision:
     settings = msgspec.convert(table.charter.settings, CodeRedSettings)
     criteria = rule.RootCauseCriteria(settings.doctors, settings.confidence, settings.similarity)
     triage = await _ask_doctors(table, "code-red/1-triage", TRIAGE)
-    await fulfill_seat_requests_of_round(table, triage)
+    await fulfill_seat_requests_in_meeting(table, triage)
     blind = await _ask_doctors(table, "code-red/2-blind", BLIND)
     if not blind.quorate:
         return decide_without_quorum(blind)
@@ -64,7 +64,7 @@ async def _hold_code_red_meeting(table: Table) -> Decision:
         name = f"code-red/{number}-converge"
         if rule.is_diagnosis_decided_or_stalled(rounds, criteria) or not await table.may_open(name):
             break
-        await fulfill_seat_requests_of_round(table, rounds[-1])
+        await fulfill_seat_requests_in_meeting(table, rounds[-1])
         rounds.append(
             await _ask_doctors(table, name, CONVERGE, rule.list_diagnoses_to_decide(rounds[-1], table.labels))
         )
@@ -73,7 +73,7 @@ async def _hold_code_red_meeting(table: Table) -> Decision:
 
 async def _ask_doctors(table: Table, name: str, planned: PlannedRound, findings: Sequence[str] = ()) -> Round:
     prompt = Prompt(planned.template, lists={"findings": tuple(findings)} if findings else {})
-    return await prove_claims_of_round(
+    return await prove_meeting_claims(
         table, await table.ask(name, prompt, expect=Expect(planned.codec), turns=planned.turns)
     )
 

@@ -19,10 +19,10 @@ from roundtable.core.values import Decision, Expect, Outcome, Prompt, Round, Tur
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
     RATING_ROUND,
-    ask_choose_gate,
+    ask_meeting_choice_gate,
     hold_position_ballot,
-    prove_claims_of_round,
-    render_options_for_prompt,
+    prove_meeting_claims,
+    render_meeting_options,
 )
 
 BALLOT = "council/2-ballot"
@@ -70,7 +70,7 @@ async def _ask_blind(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         "council/1-blind",
-        Prompt(ANSWER.template, {"choice": render_options_for_prompt("Take as your position", options)}),
+        Prompt(ANSWER.template, {"choice": render_meeting_options("Take as your position", options)}),
         expect=Expect(ANSWER.codec, options),
         turns=ANSWER.turns,
     )
@@ -85,7 +85,7 @@ async def _cross_reading(table: Table, round: str, standing: rule.CouncilStandin
         expect=Expect(READING.codec, ids if table.charter.options else (*ids, rule.NEW_PROPOSAL)),
         turns=READING.turns,
     )
-    return await prove_claims_of_round(table, answers)
+    return await prove_meeting_claims(table, answers)
 
 
 async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str:
@@ -93,7 +93,7 @@ async def _ask_to_break_tie(table: Table, standing: rule.CouncilStanding) -> str
     outcome, _ = standing.outcome
     if outcome not in (Outcome.TIE, Outcome.DEADLOCK):
         return ""
-    return await ask_choose_gate(table, (), standing.proposals, preface=f"The council ended in a {outcome}.")
+    return await ask_meeting_choice_gate(table, (), standing.proposals, preface=f"The council ended in a {outcome}.")
 
 
 MEETING = Meeting(

@@ -25,10 +25,10 @@ from roundtable.core.values import Decision, Expect, Gate, NextStep, Outcome, Pr
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
     APPLY_HINT,
-    ask_choose_gate,
-    fulfill_seat_requests_of_round,
-    prove_claims_of_round,
-    render_options_for_prompt,
+    ask_meeting_choice_gate,
+    fulfill_seat_requests_in_meeting,
+    prove_meeting_claims,
+    render_meeting_options,
 )
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
@@ -63,7 +63,7 @@ async def _hold_debate_meeting(table: Table) -> Decision:
     choice = ""
     if ruling.outcome is Outcome.DEADLOCK:
         tally = f"No consensus: {standing.tally_line()}."
-        choice = await ask_choose_gate(table, ruling.why, standing.proposals, preface=tally)
+        choice = await ask_meeting_choice_gate(table, ruling.why, standing.proposals, preface=tally)
     decision = await table.check_decrees(rule.decide_debate(standing, settings.support, choice))
     return await _ask_for_plan(table, settings, decision)
 
@@ -71,7 +71,7 @@ async def _hold_debate_meeting(table: Table) -> Decision:
 async def _ask_seed(table: Table) -> Round:
     """Let all seats propose at the same time."""
     options = table.charter.options
-    prompt = Prompt(SEED.template, {"choice": render_options_for_prompt("Take as your position", options)})
+    prompt = Prompt(SEED.template, {"choice": render_meeting_options("Take as your position", options)})
     return await table.ask("debate/1-seed", prompt, expect=Expect(SEED.codec, options), turns=SEED.turns)
 
 
@@ -104,14 +104,14 @@ async def _pause_after_note(table: Table, number: int, round: str) -> str:
 
 async def _ask_round(table: Table, name: str, planned: PlannedRound, standing: rule.Debate) -> Round:
     """Hold one round over the proposals, after serving the files and checks that seats asked for."""
-    await fulfill_seat_requests_of_round(table, standing.latest)
+    await fulfill_seat_requests_in_meeting(table, standing.latest)
     points = standing.points
     quotes = {"tally": standing.tally_line(), "points": "\n".join(points.reading()) or "(none)"}
     lists = {"proposals": standing.reading()}
     prompt = Prompt(planned.template, lists=lists, quotes=quotes, agreed=points.settled())
     expect = Expect(planned.codec, standing.authors)
     answers = await table.ask(name, prompt, expect=expect, turns=planned.turns)
-    return await prove_claims_of_round(table, answers, standing.rounds)
+    return await prove_meeting_claims(table, answers, standing.rounds)
 
 
 async def _ask_for_plan(table: Table, settings: DebateSettings, decision: Decision) -> Decision:

@@ -24,10 +24,10 @@ from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Roun
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
     APPLY_HINT,
-    ask_choose_gate,
-    fulfill_seat_requests_of_round,
-    prove_claims_of_round,
-    render_options_for_prompt,
+    ask_meeting_choice_gate,
+    fulfill_seat_requests_in_meeting,
+    prove_meeting_claims,
+    render_meeting_options,
 )
 from roundtable.report.reasons import decision_sentence, describe_reasons
 
@@ -79,7 +79,11 @@ async def _hold_knights_meeting(table: Table) -> Decision:
             return checked_decision
         choice = await _ask_for_choice(table, accord, decision, sitting)
         if choice != "back":
-            proposal = await ask_choose_gate(table, accord.ruling.why, accord.proposals()) if choice == "choose" else ""
+            proposal = (
+                await ask_meeting_choice_gate(table, accord.ruling.why, accord.proposals())
+                if choice == "choose"
+                else ""
+            )
             return rule.decide_knights(
                 accord, lead, "later" if choice == "choose" and not proposal else choice, proposal
             )
@@ -98,8 +102,8 @@ async def _hold_rounds(
         if rounds:
             if not await table.may_open(name):
                 break
-            await fulfill_seat_requests_of_round(table, rounds[-1])
-        rounds.append(await prove_claims_of_round(table, await _ask_round(table, name, rounds), rounds))
+            await fulfill_seat_requests_in_meeting(table, rounds[-1])
+        rounds.append(await prove_meeting_claims(table, await _ask_round(table, name, rounds), rounds))
         accord = rule.rule_knights_accord(rounds, settings.threshold, settings.pending_blocks)
         if accord.settled or not rounds[-1].quorate:
             break
@@ -117,7 +121,7 @@ async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
     prompt = Prompt(
         planned.template,
-        {"choice": render_options_for_prompt("Propose", options)},
+        {"choice": render_meeting_options("Propose", options)},
         quotes=quotes,
         agreed=open_points.settled(),
     )

@@ -35,9 +35,9 @@ from roundtable.core.verdict import Directives
 from roundtable.meetings.meeting import PlannedRound
 from roundtable.meetings.try_candidates import (
     WHOLE_FILES_CODEC,
-    build_trial_effect,
-    do_step_or_end_meeting,
-    expect_changes_reply,
+    meeting_changes_reply_format,
+    meeting_trial_effect,
+    require_meeting_step,
 )
 from roundtable.meetings.write_change import WriteProgress
 
@@ -65,14 +65,14 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
     unfulfilled: tuple[str, ...] = ()
 
 
-def replied_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
+def meeting_candidate_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
     """The file operations in the reply of a candidate's seat, before any was dropped or reverted."""
     moves = (round.move_of(candidate.seat) for round in rounds if round.name == candidate.round)
     move = next(filter(None, moves))
     return parse_reply_file_changes(move.text).operations
 
 
-async def splice_candidates_with_refine_round(
+async def hold_splice_and_refine_round(
     table: Table,
     stage: str,
     base: Candidate,
@@ -86,7 +86,7 @@ async def splice_candidates_with_refine_round(
     `trial` is the effect that ran the candidates: the result has to pass everything that the base passed.
     """
     effect = SynthesiseDrafts(base.seat, dict(drafts), directives.incorporate, directives.must_fix)
-    synthesis = await do_step_or_end_meeting(table, f"{stage}/synthesise", effect, DraftsSynthesised)
+    synthesis = await require_meeting_step(table, f"{stage}/synthesise", effect, DraftsSynthesised)
     draft, undone = synthesis.draft, tuple(directive.directive for directive in synthesis.left)
     if synthesis.left and await table.may_open(refining.round):
         refined = await _ask_for_rest(table, base.seat, synthesis, refining)
@@ -94,7 +94,7 @@ async def splice_candidates_with_refine_round(
     if draft == base.draft:
         return SpliceOutcome(draft, synthesis, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, trial.rounds, trial.seats, trial.over)
-    again = (await do_step_or_end_meeting(table, f"{stage}/try-merged", effect, MergeTried)).candidate
+    again = (await require_meeting_step(table, f"{stage}/try-merged", effect, MergeTried)).candidate
     if problems := merge_ruling.decide_merge_regressions(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), problems, directives.all)
     return SpliceOutcome(again.draft, synthesis, unfulfilled=undone)
@@ -112,7 +112,7 @@ async def _ask_for_rest(table: Table, seat: str, synthesis: DraftsSynthesised, r
     if not answers.move_of(seat):
         return ""
     move = DraftMove(refining.round, seat, synthesis.draft, files)
-    refined = await do_step_or_end_meeting(table, f"{refining.round}/draft", move, MoveDrafted)
+    refined = await require_meeting_step(table, f"{refining.round}/draft", move, MoveDrafted)
     return "" if refined.refused else refined.draft
 
 
@@ -136,7 +136,7 @@ async def hold_judge_rounds(
     """Let seats compare candidates that behave alike; no seat judges its own work where others can."""
     candidates = trial_outcome.decide_best_candidates(result)
     by_seat = {candidate.seat: candidate for candidate in candidates}
-    names = seats_by_blind_name(candidates, table.labels)
+    names = seats_by_blind_name_in_meeting(candidates, table.labels)
     judges = [seat.name for seat in table.seats if Right.JUDGE in seat.rights]
     impartial = [seat for seat in judges if seat not in names.values()]
     first, number = candidates[0], progress.rounds_held + 1
@@ -150,7 +150,7 @@ async def hold_judge_rounds(
         if not await table.may_open(name):
             return alone
         texts = tuple(
-            f"{label}:\n{render_unsigned_candidate(replied_file_operations(by_seat[seat], rounds))}"
+            f"{label}:\n{render_unsigned_candidate_in_meeting(meeting_candidate_file_operations(by_seat[seat], rounds))}"
             for label, seat in candidate_names.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
@@ -188,17 +188,20 @@ async def _merge_parts(
     async def refine(synthesis: DraftsSynthesised) -> Prompt:
         others = _seats_in_unspliced_directives(synthesis, [seat for seat in candidates if seat != base])
         texts = tuple(
-            f"{other}:\n{render_unsigned_candidate(replied_file_operations(candidates[other], rounds))}"
+            f"{other}:\n{render_unsigned_candidate_in_meeting(meeting_candidate_file_operations(candidates[other], rounds))}"
             for other in others
         )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
 
     refining = RefineRequest(
-        f"{progress.stage}/{progress.rounds_held}-refine", refine, expect_changes_reply(table), REFINE_ROUND.turns
+        f"{progress.stage}/{progress.rounds_held}-refine",
+        refine,
+        meeting_changes_reply_format(table),
+        REFINE_ROUND.turns,
     )
     drafts = {seat: seat_candidate.draft for seat, seat_candidate in candidates.items()}
-    splice = await splice_candidates_with_refine_round(
-        table, progress.stage, candidates[base], drafts, directives, refining, build_trial_effect(rounds)
+    splice = await hold_splice_and_refine_round(
+        table, progress.stage, candidates[base], drafts, directives, refining, meeting_trial_effect(rounds)
     )
     if splice.problems:
         reasons = (*alone.reasons, AdditionsFailed(base, splice.problems))
@@ -210,7 +213,7 @@ async def _merge_parts(
     return MergedCandidate(base, splice.draft, authors, reasons, alone.judged)
 
 
-def seats_by_blind_name(candidates: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
+def seats_by_blind_name_in_meeting(candidates: Sequence[Candidate], labels: Mapping[str, str]) -> dict[str, str]:
     """The seat of each candidate by the blind name that judges see, such as `candidate-B`."""
     named = sorted((labels[candidate.seat], candidate.seat) for candidate in candidates)
     return {f"candidate-{label}": seat for label, seat in named}
@@ -241,7 +244,7 @@ def _render_unspliced_directives(synthesis: DraftsSynthesised) -> str:
     )
 
 
-def render_unsigned_candidate(operations: Sequence[Operation]) -> str:
+def render_unsigned_candidate_in_meeting(operations: Sequence[Operation]) -> str:
     """A candidate for judges: the files that it writes, without its author's explanation."""
     return "\n".join(map(_render_operation, operations))
 

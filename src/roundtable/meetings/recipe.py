@@ -22,9 +22,9 @@ from roundtable.core.reasons import StoppedBeforeDeciding
 from roundtable.core.values import Decision, Expect, Gate, Outcome, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
-    ask_choose_gate,
-    fulfill_seat_requests_of_round,
-    render_candidates_for_prompt,
+    ask_meeting_choice_gate,
+    fulfill_seat_requests_in_meeting,
+    render_meeting_candidates,
 )
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
@@ -155,7 +155,7 @@ async def _hold_recipe(name: str, recipe: Recipe, table: Table) -> Decision:
             if rule_input.rounds:
                 if not await table.may_open(round):
                     return await _conclude(table, recipe, rule_input, "")
-                await fulfill_seat_requests_of_round(table, rule_input.rounds[-1])
+                await fulfill_seat_requests_in_meeting(table, rule_input.rounds[-1])
             answers = await _ask_round(table, round, planned, rule_input)
             rule_input = _add_round(recipe, planned, rule_input, answers)
             if not answers.quorate:
@@ -180,7 +180,7 @@ async def _ask_round(table: Table, name: str, planned: RecipeRound, rule_input: 
     options = table.charter.options
     values = {"options": "\n".join(f"- {option}" for option in options)}
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
-    lists = {"candidates": render_candidates_for_prompt(rule_input.candidates)}
+    lists = {"candidates": render_meeting_candidates(rule_input.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
         BALLOT: [candidate.id for candidate in rule_input.candidates],
@@ -212,6 +212,6 @@ async def _conclude(table: Table, recipe: Recipe, rule_input: RuleInput, step: s
         return Decision(Outcome.INSUFFICIENT, how, electorate=rule_input.rounds[-1].electorate, basis=round_names)
     decision = msgspec.structs.replace(recipe.rule.conclude(rule_input), next_step=step)
     if decision.outcome in (Outcome.TIE, Outcome.DEADLOCK) and decision.proposals:
-        choice = await ask_choose_gate(table, decision.how, decision.proposals)
+        choice = await ask_meeting_choice_gate(table, decision.how, decision.proposals)
         return decide_chosen_by_person(decision, choice, rule_input) if choice else decision
     return decision

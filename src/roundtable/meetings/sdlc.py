@@ -20,13 +20,13 @@ from roundtable.core.stages import SdlcSettings, Stage, StageEnd
 from roundtable.core.values import SDLC_MEETING, STAGES_GATE, Decision, Gate, NextStep
 from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.delivery import DELIVER, HANDOVER_FORMS, hold_project_delivery
+from roundtable.meetings.stages.delivery import DELIVER, HANDOVER_FORMS, hold_delivery_after_stages
 from roundtable.meetings.stages.discussion_stage import hold_discussion_stage
 from roundtable.meetings.stages.execution_stage import RERUN_GATE, hold_execution_stage
 from roundtable.meetings.stages.files_stage import hold_files_stage
 from roundtable.meetings.stages.review_stage import hold_review_stage
 from roundtable.meetings.stages.stage_rounds import plan_stage_rounds
-from roundtable.meetings.try_candidates import StepFailed, do_step_or_end_meeting
+from roundtable.meetings.try_candidates import StepFailed, require_meeting_step
 from roundtable.meetings.write_change import WRITE_GATES
 from roundtable.report.stage_words import stage_gate_sentence
 
@@ -92,7 +92,7 @@ async def _hold_sdlc_meeting(table: Table) -> Decision:
         if answer == "complete":
             break
         skipped = answer == "skip"
-    return await hold_project_delivery(table, ends)
+    return await hold_delivery_after_stages(table, ends)
 
 
 async def _hold_stage(
@@ -121,7 +121,7 @@ async def _hold_stage(
 
 
 async def _record_stage_end(table: Table, name: str, end: StageEnd) -> StageEnd:
-    return (await do_step_or_end_meeting(table, f"{name}/end", EndStage(end), StageEnded)).end
+    return (await require_meeting_step(table, f"{name}/end", EndStage(end), StageEnded)).end
 
 
 MEETING = Meeting(

@@ -20,7 +20,7 @@ from roundtable.core.decide.second_opinion import FOLLOW_UP_ROUND_NAME, OPINIONS
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import RATING_ROUND, hold_position_ballot, render_options_for_prompt
+from roundtable.meetings.shared_rounds import RATING_ROUND, hold_position_ballot, render_meeting_options
 
 BALLOT = "second-opinion/2-ballot"
 
@@ -75,7 +75,7 @@ async def _ask_opinions(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         OPINIONS_ROUND_NAME,
-        Prompt(OPINION.template, {"choice": render_options_for_prompt("Recommend", options)}),
+        Prompt(OPINION.template, {"choice": render_meeting_options("Recommend", options)}),
         expect=Expect(OPINION.codec, options),
         turns=OPINION.turns,
     )

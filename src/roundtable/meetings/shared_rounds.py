@@ -19,7 +19,7 @@ APPLY_HINT = "with `roundtable apply`"
 RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 
 
-def render_options_for_prompt(task: str, options: Sequence[str]) -> str:
+def render_meeting_options(task: str, options: Sequence[str]) -> str:
     """The list of options in a prompt, with the task in front; empty if there are no options."""
     return "\n".join((f"{task} exactly one of these:", *(f"- {option}" for option in options))) if options else ""
 
@@ -41,7 +41,9 @@ async def hold_position_ballot(table: Table, name: str, answers: Round) -> Posit
     return {move.seat: move.verdict.ratings for move in ballot.moves if move.verdict.counts}
 
 
-async def ask_choose_gate(table: Table, reasons: Reasons, proposals: Sequence[Proposal], preface: str = "") -> str:
+async def ask_meeting_choice_gate(
+    table: Table, reasons: Reasons, proposals: Sequence[Proposal], preface: str = ""
+) -> str:
     """Ask the person to choose one of the proposals; returns an empty string if nobody chooses."""
     details = {proposal.id: proposal.text for proposal in proposals}
     question = " ".join(filter(None, (preface, describe_reasons(reasons), "Which proposal do you choose?")))
@@ -53,7 +55,7 @@ MAX_REQUESTED_FILES = 8
 MAX_REQUESTED_CHECKS = 3
 
 
-async def fulfill_seat_requests_of_round(table: Table, round: Round) -> None:
+async def fulfill_seat_requests_in_meeting(table: Table, round: Round) -> None:
     """Show all seats the files that seats requested in this round, and run the requested checks, each once."""
     requests = [move.verdict.wants for move in round.moves if move.verdict.counts]
     files = tuple(dict.fromkeys(path for wants in requests for path in wants.files))[:MAX_REQUESTED_FILES]
@@ -64,13 +66,13 @@ async def fulfill_seat_requests_of_round(table: Table, round: Round) -> None:
         await table.do(f"{round.name}/checks", RunChecks(checks))
 
 
-async def prove_claims_of_round(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
+async def prove_meeting_claims(table: Table, round: Round, earlier: Sequence[Round] = ()) -> Round:
     """The round with its claims settled by running their proofs; unchanged if nothing could be run."""
     claimed = any(move.verdict.claims for move in round.moves if move.verdict.counts)
     result = await table.do(f"{round.name}/proofs", ProveClaims((round.name,))) if claimed else None
     return decide_claims_of_round_by_proofs(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)
 
 
-def render_candidates_for_prompt(candidates: Sequence[Proposal]) -> tuple[str, ...]:
+def render_meeting_candidates(candidates: Sequence[Proposal]) -> tuple[str, ...]:
     """The candidates of a vote as the seats see them."""
     return tuple(f"{candidate.id}: {candidate.text}" for candidate in candidates)

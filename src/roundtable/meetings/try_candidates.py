@@ -45,7 +45,7 @@ class StepFailed(Exception):
         self.fault = fault
 
 
-async def do_step_or_end_meeting(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
+async def require_meeting_step(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
     """Perform a step and return its result; a failed step ends the meeting with StepFailed."""
     result = await table.do(step, effect)
     if isinstance(result, Fault):
@@ -54,12 +54,12 @@ async def do_step_or_end_meeting(table: Table, step: str, effect: Effect, kind: 
     return result
 
 
-def expect_changes_reply(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
+def meeting_changes_reply_format(table: Table, shown: Sequence[ContextItem] = ()) -> Expect:
     """The reply format for changes, for seats that see these files."""
     return Expect(choose_reply_changes_codec(item.size for item in (*table.charter.context, *shown)))
 
 
-async def try_and_fix_candidates(
+async def try_and_fix_candidates_in_meeting(
     table: Table, stage: str, number: int, written: Round, attempts: int, restart: Prompt, evidence: Prompt
 ) -> tuple[tuple[Round, ...], CandidatesTried]:
     """Run what the seats wrote. If no candidate passes, ask the authors to fix theirs and run them again.
@@ -67,7 +67,7 @@ async def try_and_fix_candidates(
     If all seats send the same change again, nothing is run again.
     """
     rounds = (written,)
-    result = await do_step_or_end_meeting(table, f"{stage}/try", build_trial_effect(rounds), CandidatesTried)
+    result = await require_meeting_step(table, f"{stage}/try", meeting_trial_effect(rounds), CandidatesTried)
     for attempt in range(1, attempts + 1):
         if not decide_failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
             break
@@ -88,8 +88,8 @@ async def try_and_fix_candidates(
         )
         if _latest_changes(*rounds) == before:
             break
-        result = await do_step_or_end_meeting(
-            table, f"{stage}/try-{attempt + 1}", build_trial_effect(rounds), CandidatesTried
+        result = await require_meeting_step(
+            table, f"{stage}/try-{attempt + 1}", meeting_trial_effect(rounds), CandidatesTried
         )
     return rounds, result
 
@@ -113,7 +113,11 @@ async def _ask_for_fixes(
     if not seats or not await table.may_open(name):
         return ()
     fixed = await table.ask(
-        name, Prompt(FIX_ROUND.template), expect=expect_changes_reply(table), seats=tuple(seats), turns=FIX_ROUND.turns
+        name,
+        Prompt(FIX_ROUND.template),
+        expect=meeting_changes_reply_format(table),
+        seats=tuple(seats),
+        turns=FIX_ROUND.turns,
     )
     before = _latest_changes(*rounds)
     repeated = tuple(
@@ -123,7 +127,7 @@ async def _ask_for_fixes(
     if not repeated or not await table.may_open(name):
         return (fixed,)
     return fixed, await table.ask(
-        name, restart, expect=expect_changes_reply(table), seats=repeated, turns=RESTART_ROUND.turns
+        name, restart, expect=meeting_changes_reply_format(table), seats=repeated, turns=RESTART_ROUND.turns
     )
 
 
@@ -150,7 +154,7 @@ def _parse_changes(text: str, *, tests: bool) -> object:
     )
 
 
-def build_trial_effect(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:
+def meeting_trial_effect(rounds: Sequence[Round], over: Digest = "") -> TryCandidates:
     """The effect that runs the latest change of each seat in these rounds."""
     seats = dict.fromkeys(move.seat for round in rounds for move in round.moves)
     return TryCandidates(tuple(round.name for round in rounds), tuple(seats), over)

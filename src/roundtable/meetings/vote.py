@@ -17,7 +17,7 @@ from roundtable.core.decide.vote import RankedPoll, decide_vote, ranked_vote_can
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import ask_choose_gate, render_candidates_for_prompt
+from roundtable.meetings.shared_rounds import ask_meeting_choice_gate, render_meeting_candidates
 
 PITCH = PlannedRound("pitch", "position", Turns(visibility="none"))
 DISCUSS = PlannedRound("discuss", "free", Turns(visibility="previous_rounds"))
@@ -61,11 +61,11 @@ async def _hold_vote_meeting(table: Table) -> Decision:
     if not poll.ballot.quorate:
         return decide_without_quorum(poll.ballot)
     tied = [proposal for proposal in candidates_offered if proposal.id in poll.tied]
-    return decide_vote(poll, await ask_choose_gate(table, poll.ruling.why, tied) if tied else "")
+    return decide_vote(poll, await ask_meeting_choice_gate(table, poll.ruling.why, tied) if tied else "")
 
 
 async def _hold_discussion(table: Table, round: str, candidates_offered: Sequence[Proposal]) -> Round:
-    prompt = Prompt(DISCUSS.template, lists={"candidates": render_candidates_for_prompt(candidates_offered)})
+    prompt = Prompt(DISCUSS.template, lists={"candidates": render_meeting_candidates(candidates_offered)})
     return await table.ask(round, prompt, expect=Expect(DISCUSS.codec), turns=DISCUSS.turns)
 
 
@@ -73,7 +73,7 @@ async def _hold_ballot(table: Table, number: int, candidates_offered: Sequence[P
     """Let every seat rank all candidates, in secret."""
     return await table.ask(
         f"vote/{number}-ballot",
-        Prompt(BALLOT.template, lists={"candidates": render_candidates_for_prompt(candidates_offered)}),
+        Prompt(BALLOT.template, lists={"candidates": render_meeting_candidates(candidates_offered)}),
         expect=Expect(BALLOT.codec, tuple(proposal.id for proposal in candidates_offered)),
         turns=BALLOT.turns,
     )

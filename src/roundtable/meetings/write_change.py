@@ -42,7 +42,7 @@ from roundtable.core.reasons import (
 )
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, do_step_or_end_meeting, expect_changes_reply
+from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, meeting_changes_reply_format, require_meeting_step
 from roundtable.report.change_reasons import (
     change_approval_sentence,
     permanent_loss_sentence,
@@ -115,16 +115,14 @@ class WriteProgress(msgspec.Struct):
         self.problem, self.preface = problem, (NotYetWritten(), *problem, ChoiceRepeated())
 
 
-async def ask_approval_and_write_change(
-    table: Table, progress: WriteProgress, decision: Decision, draft: Digest
-) -> Decision:
+async def write_change_in_meeting(table: Table, progress: WriteProgress, decision: Decision, draft: Digest) -> Decision:
     """Show a draft, ask the person for approval, rehearse it and write it; the decision says how far that went."""
     decision = await table.check_decrees(decision)
     if decision.outcome is not Outcome.REACHED:
         return decision
     for sitting in range(1, progress.repairs + MAX_GATE_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
-        planned = await do_step_or_end_meeting(
+        planned = await require_meeting_step(
             table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned
         )
         if obstacle := rule.decide_plan_obstacle(planned, table.charter.slug):
@@ -140,7 +138,7 @@ async def ask_approval_and_write_change(
         if answer == "some" and not choice:
             progress.ask_again(HunksNotNamed())
             continue
-        rehearsed = await do_step_or_end_meeting(
+        rehearsed = await require_meeting_step(
             table, f"{progress.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
         )
         problems = rule.decide_rehearsal_problems(rehearsed, () if choice else progress.required_checks)
@@ -167,7 +165,7 @@ async def _find_weakness(
     """The checks that fail because of the person's choice of hunks; None if the person confirmed that choice."""
     if not choice or choice == progress.confirmed_choice or all(check.passed for check in part.checks):
         return None
-    whole = await do_step_or_end_meeting(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
+    whole = await require_meeting_step(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
     return rule.decide_checks_failed_by_selection(part, whole)
 
 
@@ -191,7 +189,7 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
         name = progress.next_round("about")
         if await table.may_open(name):
             words = table.answer_text(gate)
-            hunks = render_prompt_hunks([hunk for hunk in planned.hunks if hunk.id in words] or planned.hunks)
+            hunks = render_meeting_hunks([hunk for hunk in planned.hunks if hunk.id in words] or planned.hunks)
             turns = (
                 msgspec.structs.replace(ABOUT_ROUND.turns, stage=progress.stage)
                 if progress.after_stages
@@ -201,7 +199,7 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
     raise AssertionError("the last question has no ask among its options")
 
 
-def render_prompt_hunks(hunks: Sequence[Hunk]) -> str:
+def render_meeting_hunks(hunks: Sequence[Hunk]) -> str:
     """Hunks as a diff for the seats, each under its id."""
     return "\n".join(
         "\n".join((hunk.id, *(f"{sign}{line}" for sign, side in hunk.sides for line in side))) for hunk in hunks
@@ -219,7 +217,7 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
     prompt = Prompt(REPAIR_ROUND.template, quotes={"trouble": trouble})
     turns = REPAIR_ROUND.turns
     if progress.after_stages:
-        listing = await do_step_or_end_meeting(
+        listing = await require_meeting_step(
             table,
             f"{name}/files",
             ListProject(rehearsed.draft, table.charter.limits.max_tokens, (progress.seat,), trouble),
@@ -227,10 +225,12 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
         )
         prompt = msgspec.structs.replace(prompt, files=listing.items)
         turns = msgspec.structs.replace(turns, stage=progress.stage)
-    answers = await table.ask(name, prompt, expect=expect_changes_reply(table), seats=(progress.seat,), turns=turns)
+    answers = await table.ask(
+        name, prompt, expect=meeting_changes_reply_format(table), seats=(progress.seat,), turns=turns
+    )
     if answers.move_of(progress.seat) is None:
         return ""
-    drafted = await do_step_or_end_meeting(
+    drafted = await require_meeting_step(
         table, f"{name}/draft", DraftMove(name, progress.seat, rehearsed.draft), MoveDrafted
     )
     return "" if drafted.refused else drafted.draft

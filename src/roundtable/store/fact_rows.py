@@ -10,7 +10,7 @@ from roundtable.core.events import DAMAGED_KIND, Recorded, UnknownEvent
 from roundtable.core.faults import DamagedRecord, NotFound, RecordTooNew
 from roundtable.core.ports import DamagedFact
 from roundtable.core.values import Digest, compute_digest
-from roundtable.store.stored_events import find_blob_digests, unpack_event
+from roundtable.store.stored_events import find_stored_blob_digests, unpack_stored_event
 
 FACT = "seq, at, session, v, CAST(body AS BLOB), packed"
 """The columns of a fact, in the order in which `read_stored_fact` takes them."""
@@ -22,7 +22,7 @@ def read_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
     """Return the fact in a row of the table of facts, with its long texts."""
     seq, at, session, version, body, packed = row
     try:
-        event = unpack_event(body, version, (lambda digest: read_stored_blob(db, digest)) if packed else None)
+        event = unpack_stored_event(body, version, (lambda digest: read_stored_blob(db, digest)) if packed else None)
     except DamagedRecord as error:
         raise DamagedRecord(
             f"Fact {seq} of session {session} is damaged: {error.message}",
@@ -53,7 +53,7 @@ def find_damaged_facts(db: sqlite3.Connection) -> list[DamagedFact]:
         except DamagedRecord as error:
             found.append(DamagedFact(session, seq, error.message))
             continue
-        if blobs and (broken := blobs & find_blob_digests(body.decode())):
+        if blobs and (broken := blobs & find_stored_blob_digests(body.decode())):
             found.append(
                 DamagedFact(session, seq, f"Fact {seq} of session {session} refers to the damaged {min(broken)}.")
             )

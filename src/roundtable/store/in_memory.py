@@ -24,14 +24,14 @@ from roundtable.store.leases import LEASE_SECONDS, LeaseEnd, is_lease_free, leas
 from roundtable.store.ledgers import InMemoryLedger
 from roundtable.store.stored_events import (
     BLOB_LIMIT,
-    check_blob_size,
     check_event_may_be_stored,
+    check_stored_blob_size,
     compute_digest,
-    find_blob_digests,
+    find_stored_blob_digests,
     make_stored_slug_unique,
-    pack_event,
+    pack_event_for_store,
     store_timestamp,
-    unpack_event,
+    unpack_stored_event,
 )
 
 _NO_LEASE = (0, "", LeaseEnd())
@@ -125,7 +125,7 @@ class InMemoryStore(InMemoryLedger):
 
     async def keep(self, data: bytes) -> Digest:
         """Store a blob and return its digest."""
-        check_blob_size(data, self._max_blob_bytes)
+        check_stored_blob_size(data, self._max_blob_bytes)
         digest = compute_digest(data)
         self._blobs[digest] = data
         return digest
@@ -221,9 +221,9 @@ class InMemoryStore(InMemoryLedger):
             self._leases.pop(session, None)
             self.drop_filing(session)
         self._log = {offset: recorded for offset, recorded in self._log.items() if recorded.session not in removed}
-        referenced = {digest for recorded in self._log.values() for digest in find_blob_digests(_body(recorded))}
+        referenced = {digest for recorded in self._log.values() for digest in find_stored_blob_digests(_body(recorded))}
         for digest in referenced & set(self._blobs):
-            referenced |= find_blob_digests(self._blobs[digest].decode(errors="replace"))
+            referenced |= find_stored_blob_digests(self._blobs[digest].decode(errors="replace"))
         unreferenced = set[Digest]() if running else set(self._blobs) - referenced
         return RemovedSessions(tuple(removed), size + sum(len(self._blobs.pop(digest)) for digest in unreferenced))
 
@@ -259,10 +259,10 @@ class InMemoryStore(InMemoryLedger):
 
     def _written(self, event: Event) -> Event:
         """Return the event as a file would give it back, so that what works in memory also works with a file."""
-        body = pack_event(event, self._redact)
+        body = pack_event_for_store(event, self._redact)
         self._blobs |= body.blobs
-        return unpack_event(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)
+        return unpack_stored_event(body.data, SCHEMA_VERSION, self._blobs.__getitem__ if body.blobs else None)
 
 
 def _body(recorded: Recorded) -> str:
-    return pack_event(recorded.event, None).data.decode()
+    return pack_event_for_store(recorded.event, None).data.decode()

@@ -7,7 +7,7 @@ import time
 from uuid import UUID
 
 
-def generate_session_id() -> str:
+def generate_stored_session_id() -> str:
     """Return a UUIDv7: 48 bits of milliseconds, then random bits."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds << 80) | int.from_bytes(os.urandom(10))

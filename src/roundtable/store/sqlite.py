@@ -27,12 +27,12 @@ from roundtable.store.stored_events import (
     BLOB_LIMIT,
     LONG_TEXT_BYTES,
     PackedEvent,
-    check_blob_size,
     check_event_may_be_stored,
+    check_stored_blob_size,
     compute_digest,
-    find_blob_digests,
+    find_stored_blob_digests,
     make_stored_slug_unique,
-    pack_event,
+    pack_event_for_store,
     store_timestamp,
 )
 from roundtable.store.writer import WriterThread
@@ -131,7 +131,7 @@ class SqliteStore:
             written: list[Recorded] = []
             for seq, event in enumerate(events, last + 1):
                 check_event_may_be_stored(session, event, seq - 1, lease is not None)
-                body = pack_event(make_stored_slug_unique(event, SessionIndex(db).has_slug), self._redact)
+                body = pack_event_for_store(make_stored_slug_unique(event, SessionIndex(db).has_slug), self._redact)
                 written.append(Recorded(seq, store_timestamp(), session, body.event))
                 _insert(db, written[-1], body)
             return written
@@ -168,7 +168,7 @@ class SqliteStore:
 
     async def keep(self, data: bytes) -> Digest:
         """Store a blob and return its digest."""
-        check_blob_size(data, self._max_blob_bytes)
+        check_stored_blob_size(data, self._max_blob_bytes)
         digest = compute_digest(data)
         await self._writer.submit(lambda db: db.execute(_KEEP, (digest, data)))
         self._remember(digest, data)
@@ -364,10 +364,10 @@ def _remove_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> Removed
 def _clear_unnamed(db: sqlite3.Connection) -> int:
     """Delete the blobs that neither an event nor a referenced blob refers to; return their size in bytes."""
     unreferenced: dict[Digest, int] = dict(db.execute("SELECT digest, length(data) FROM blobs").fetchall())
-    referenced = {digest for (body,) in db.execute(_NAMING) for digest in find_blob_digests(body)}
+    referenced = {digest for (body,) in db.execute(_NAMING) for digest in find_stored_blob_digests(body)}
     for digest, data in db.execute(_NAMING_BLOBS):
         if digest in referenced:
-            referenced |= find_blob_digests(data.decode(errors="replace"))
+            referenced |= find_stored_blob_digests(data.decode(errors="replace"))
     for digest in referenced:
         unreferenced.pop(digest, None)
     db.executemany("DELETE FROM blobs WHERE digest = ?", [(digest,) for digest in unreferenced])

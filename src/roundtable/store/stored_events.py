@@ -46,12 +46,12 @@ def store_timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
-def find_blob_digests(body: str) -> set[Digest]:
+def find_stored_blob_digests(body: str) -> set[Digest]:
     """Return the digests of the blobs that a stored event refers to."""
     return set(_DIGEST.findall(body))
 
 
-def check_blob_size(data: bytes, limit: int) -> None:
+def check_stored_blob_size(data: bytes, limit: int) -> None:
     """Raise UsageError if a text or file is too large to be stored."""
     if len(data) > limit:
         raise UsageError(
@@ -82,7 +82,7 @@ def make_stored_slug_unique(event: Event, is_taken: Callable[[str], bool]) -> Ev
     return SessionOpened(msgspec.structs.replace(event.charter, slug=free))
 
 
-def pack_event(event: Event, redactor: Redactor | None) -> PackedEvent:
+def pack_event_for_store(event: Event, redactor: Redactor | None) -> PackedEvent:
     """Prepare an event for writing: redact it and move long texts to blobs."""
     try:
         data = encode_event(event)
@@ -99,7 +99,7 @@ def pack_event(event: Event, redactor: Redactor | None) -> PackedEvent:
     return PackedEvent(event_kind(event), event, data, blobs)
 
 
-def unpack_event(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
+def unpack_stored_event(data: bytes | str, version: int, fetch: Callable[[Digest], bytes] | None) -> Event:
     """Read a stored event; `fetch` is given if long texts were moved to blobs."""
     try:
         if fetch is not None and version <= SCHEMA_VERSION:

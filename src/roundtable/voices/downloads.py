@@ -16,7 +16,7 @@ import httpx2
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices import http_client
-from roundtable.voices.http_client import load_http_certificates
+from roundtable.voices.http_client import load_provider_http_certificates
 
 Progress = Callable[[int, int], None]
 """Called with the bytes downloaded so far and the bytes in total."""
@@ -30,7 +30,9 @@ def open_weights_download_client() -> httpx2.AsyncClient:
     """Open a client that follows redirects: the files are public and pinned, and no key is sent."""
     # Compressed transfers cannot be resumed by position.
     headers = {"accept-encoding": "identity"}
-    return httpx2.AsyncClient(verify=load_http_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers)
+    return httpx2.AsyncClient(
+        verify=load_provider_http_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers
+    )
 
 
 @asynccontextmanager
@@ -130,10 +132,10 @@ async def _download_once(
         async with client.stream("GET", url, headers=headers) as response:
             if response.status_code not in (200, 206):
                 body = await _read_first_chunk(response)
-                return http_client.classify_http_response(host, response.status_code, response.headers, body)
+                return http_client.classify_provider_http_response(host, response.status_code, response.headers, body)
             await _write_body(response, part, start, progress)
     except httpx2.HTTPError as error:
-        return http_client.classify_http_exception(host, error, began=False)
+        return http_client.classify_provider_http_exception(host, error, began=False)
     if _file_size(part) < size:
         return Fault.of(FaultKind.TRUNCATED, f"{host} closed the connection during the download of {part.stem}.")
     return None

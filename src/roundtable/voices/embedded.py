@@ -22,7 +22,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Request
 from roundtable.voices import llama_server, models
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.http_client import open_endpoint_client
+from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
 from roundtable.voices.provider_text import excerpt_provider_text
 from roundtable.voices.rate_limits import CallPacer
@@ -189,7 +189,7 @@ class LlamaServer:
         endpoint = Endpoint(
             "embedded", f"{url}/v1", concurrency=self._slots, structured=True, local=True, headers=headers
         )
-        self._running = RunningServer(endpoint, open_endpoint_client(endpoint), key, child)
+        self._running = RunningServer(endpoint, open_provider_http_client(endpoint), key, child)
         return self._running
 
     async def _start_child(self, log: IO[bytes]) -> asyncio.subprocess.Process:

@@ -154,7 +154,7 @@ def parse_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "")
 
 def override_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """Parse an endpoint of a config; without `base_url` it changes the shipped endpoint of that name."""
-    shipped = load_shipped_endpoints().get(name) if "base_url" not in data else None
+    shipped = load_shipped_provider_endpoints().get(name) if "base_url" not in data else None
     return parse_provider_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
 
 
@@ -173,7 +173,7 @@ def _parse_key_reference(key: str, where: str = "key") -> str:
 
 
 @cache
-def load_shipped_endpoints() -> dict[str, Endpoint]:
+def load_shipped_provider_endpoints() -> dict[str, Endpoint]:
     """Return the endpoints of the shipped catalog by name."""
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
@@ -184,6 +184,6 @@ def load_shipped_endpoints() -> dict[str, Endpoint]:
     }
 
 
-def merge_endpoints(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
+def merge_provider_endpoints(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
     """Return the endpoints by name; later groups replace earlier ones."""
     return {endpoint.name: endpoint for group in groups for endpoint in group}

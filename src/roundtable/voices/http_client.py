@@ -15,10 +15,10 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.provider_text import MAX_EXCERPT, classify_http_status, excerpt_provider_text
+from roundtable.voices.provider_text import MAX_EXCERPT, classify_provider_http_status, excerpt_provider_text
 
 
-def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
+def open_provider_http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     """Open a client for one endpoint, without redirects, so that a key never reaches another host."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.concurrency)
     url = httpx2.URL(endpoint.base_url)
@@ -26,14 +26,14 @@ def open_endpoint_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     is_local = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
     # Plain http skips loading certificates (40 ms); local servers skip the proxy.
     return httpx2.AsyncClient(
-        verify=load_http_certificates() if secure else False,
+        verify=load_provider_http_certificates() if secure else False,
         limits=limits,
         trust_env=not is_local,
         follow_redirects=False,
     )
 
 
-def load_http_certificates() -> ssl.SSLContext | bool:
+def load_provider_http_certificates() -> ssl.SSLContext | bool:
     """Return the certificate authorities: PIP_CERT if set, else the client's default."""
     bundle = os.environ.get("PIP_CERT", "")
     if bundle and "SSL_CERT_FILE" not in os.environ and os.path.exists(bundle):
@@ -79,7 +79,9 @@ _KINDS_BY_WORDS = (
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 
 
-def classify_http_response(who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = "") -> Fault:
+def classify_provider_http_response(
+    who: str, status: int, headers: httpx2.Headers, body: bytes, secret: str = ""
+) -> Fault:
     """Return the fault for a status other than 200."""
     if 300 <= status < 400:
         return Fault.of(
@@ -89,7 +91,9 @@ def classify_http_response(who: str, status: int, headers: httpx2.Headers, body:
             help="Set the endpoint's base_url to the new address.",
         )
     if "text/html" in headers.get("content-type", ""):
-        return _create_fault(classify_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers)
+        return _create_fault(
+            classify_provider_http_status(status), f"{who} answered with a web page (HTTP {status}).", headers
+        )
     message, words = _parse_error_body(body)
     where = f"{who}: HTTP {status}"
     excerpt = excerpt_provider_text(message, secret)
@@ -112,19 +116,19 @@ def _classify_error(status: int, words: str) -> FaultKind:
     for kind, signs in _KINDS_BY_WORDS:
         if any(sign in words for sign in signs) and (status != 429 or kind is FaultKind.QUOTA):
             return kind
-    return classify_http_status(status) if status else FaultKind.SERVER
+    return classify_provider_http_status(status) if status else FaultKind.SERVER
 
 
 def _create_fault(kind: FaultKind, message: str, headers: httpx2.Headers | None = None, body: bytes = b"") -> Fault:
-    wait = parse_retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
+    wait = parse_provider_retry_after(headers.get("retry-after", "")) if headers is not None else 0.0
     if not wait and (delay := _RETRY_DELAY.search(body)):
-        wait = parse_retry_after(delay.group(1).decode())
+        wait = parse_provider_retry_after(delay.group(1).decode())
     # A repeated request would be rejected again.
     retryable = False if kind is FaultKind.MALFORMED else None
     return Fault.of(kind, message, retryable=retryable, retry_after=wait)
 
 
-def classify_http_exception(who: str, error: Exception, began: bool) -> Fault:
+def classify_provider_http_exception(who: str, error: Exception, began: bool) -> Fault:
     """Return the fault for a broken connection; `began` says whether the reply had started.
 
     The message holds only the type of the error: its text may contain a header with the key.
@@ -160,7 +164,7 @@ def _find_cause(error: BaseException) -> str:
     return excerpt_provider_text(reason)
 
 
-def parse_retry_after(value: str, now: datetime | None = None) -> float:
+def parse_provider_retry_after(value: str, now: datetime | None = None) -> float:
     """Return the seconds of a Retry-After header, which holds seconds or a date; 0 if it holds neither."""
     value = value.strip()
     if not value:

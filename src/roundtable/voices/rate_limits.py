@@ -168,7 +168,7 @@ class CallPacer:
         return asyncio.get_running_loop().time()
 
 
-def create_rate_limit_fault(who: str, error: RateLimitWaitError) -> Fault:
+def create_voice_rate_limit_fault(who: str, error: RateLimitWaitError) -> Fault:
     """Return the fault of a call that was not made because the provider asked for a longer wait."""
     message = f"{who} accepts no calls for another {error.wait:.0f} s."
     return Fault.of(FaultKind.RATE_LIMITED, message, retry_after=error.wait)

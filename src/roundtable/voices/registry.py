@@ -14,7 +14,7 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind, UsageError
 from roundtable.core.ports import Voice
 from roundtable.core.text.wording import did_you_mean_text
 from roundtable.core.values import Reply, Request
-from roundtable.voices.agents.catalog import Agent, load_shipped_agents
+from roundtable.voices.agents.catalog import Agent, load_shipped_agent_clis
 from roundtable.voices.endpoints import Endpoint, ResolveKey
 from roundtable.voices.rate_limits import CallPacer
 from roundtable.voices.scripted import ScriptedVoice, load_voice_script
@@ -43,7 +43,7 @@ class VoiceRegistry:
         models_dir: Path,
         workspace: Path | None = None,
         slots: int = 4,
-        agents: Callable[[], Mapping[str, Agent]] = load_shipped_agents,
+        agents: Callable[[], Mapping[str, Agent]] = load_shipped_agent_clis,
     ) -> None:
         self._endpoints = dict(endpoints)
         self._resolve_key = resolve_key
@@ -156,9 +156,9 @@ class VoiceRegistry:
 
     def _get_client(self, endpoint: Endpoint) -> httpx2.AsyncClient:
         if endpoint.name not in self._clients:
-            from roundtable.voices.http_client import open_endpoint_client
+            from roundtable.voices.http_client import open_provider_http_client
 
-            self._clients[endpoint.name] = open_endpoint_client(endpoint)
+            self._clients[endpoint.name] = open_provider_http_client(endpoint)
         return self._clients[endpoint.name]
 
     def _create_agent_voice(self, name: str, kind: AgentKind) -> Voice | Fault:
@@ -180,9 +180,9 @@ def _create_price_lookup(endpoint: Endpoint) -> PriceLookup | None:
     """Return the price lookup of the endpoint, or None if it has no price list."""
     if not endpoint.prices:
         return None
-    from roundtable.voices.prices import compute_provider_price
+    from roundtable.voices.prices import compute_voice_call_price
 
-    return partial(compute_provider_price, endpoint.prices)
+    return partial(compute_voice_call_price, endpoint.prices)
 
 
 async def ask_voice_outside_meeting(voice: Voice, request: Request) -> Reply | Fault:

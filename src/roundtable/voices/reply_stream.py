@@ -83,7 +83,7 @@ class ReplyStream:
     def record_connection_error(self, error: Exception) -> None:
         """Record that the connection failed; a complete reply still counts."""
         if self.fault is None and not self.complete:
-            self.fault = http_client.classify_http_exception(self._voice_name, error, bool(self._size))
+            self.fault = http_client.classify_provider_http_exception(self._voice_name, error, bool(self._size))
 
     def build_ending(self, prompt_tokens: int) -> Reply | Fault:
         """Return the reply or fault with its usage; `prompt_tokens` is the estimated size of the prompt in tokens."""

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.values import Seat
-from roundtable.voices.agents.acp import adapt_to_acp
+from roundtable.voices.agents.acp import adapt_agent_cli_to_acp
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.models import DEFAULT_EMBEDDED_WINDOW, load_embedded_model_catalog
@@ -60,7 +60,7 @@ class Tariffs:
             name, _, model = rest.partition(":")
             agent = self._agents().get(name)
             if agent is not None and kind == "acp":
-                agent = adapt_to_acp(agent) if agent.acp is not None else None
+                agent = adapt_agent_cli_to_acp(agent) if agent.acp is not None else None
             return Tariff("tokens") if agent is None else self._find_agent_tariff(agent, model or agent.default_model)
         endpoint = self._endpoints.get(kind)
         return Tariff("tokens") if endpoint is None else _find_endpoint_tariff(endpoint, rest or endpoint.default_model)

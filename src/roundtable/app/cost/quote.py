@@ -25,7 +25,7 @@ from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat, Usage
-from roundtable.voices.prices import compute_provider_price
+from roundtable.voices.prices import compute_voice_call_price
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
@@ -263,7 +263,7 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
     total = 0.0
     for asked, answered in calls:
         usage = Usage(asked, answered, cache_write_tokens=asked if cached else 0)
-        cost = await compute_provider_price(tariff.prices, tariff.model, usage) if tariff.prices else None
+        cost = await compute_voice_call_price(tariff.prices, tariff.model, usage) if tariff.prices else None
         if cost is None:
             return None
         total += cost

@@ -13,8 +13,8 @@ from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import AgentWorktree
 from roundtable.voices.agents.process import AgentProcess
-from roundtable.voices.agents.workdirs import filter_agent_environment
-from roundtable.workshop.repo.worktrees import Worktree, Worktrees, agent_branch_name
+from roundtable.voices.agents.workdirs import filter_agent_cli_environment
+from roundtable.workshop.repo.worktrees import Worktree, Worktrees, git_branch_name_for_agent
 
 SETUP_TIMEOUT = 900.0
 """Seconds that a set-up program may run without output."""
@@ -59,7 +59,7 @@ class LocalAgentWorktrees:
 
         The set-up runs with the user's rights: it may need the network, and only a trusted config can define it.
         """
-        branch = agent_branch_name(self._settings.branch, agent, task)
+        branch = git_branch_name_for_agent(self._settings.branch, agent, task)
         worktree = await asyncio.to_thread(
             self.worktrees.open, self._name(agent, task), base, branch=branch, copy=self._settings.copy, session=session
         )
@@ -72,11 +72,11 @@ class LocalAgentWorktrees:
         )
 
     def _name(self, agent: str, task: str) -> str:
-        return agent_branch_name(self._settings.branch, agent, task).replace("/", "-")
+        return git_branch_name_for_agent(self._settings.branch, agent, task).replace("/", "-")
 
 
 async def _run_setup_program(worktree: Worktree, argv: tuple[str, ...]) -> None:
-    environment = {**filter_agent_environment(os.environ, ()), **worktree.variables}
+    environment = {**filter_agent_cli_environment(os.environ, ()), **worktree.variables}
     try:
         program = shutil.which(argv[0], path=environment.get("PATH")) or argv[0]
         child = await AgentProcess.start((program, *argv[1:]), b"", worktree.path, environment)

@@ -47,23 +47,23 @@ from roundtable.workshop.identity import create_workshop_temp_folder
 from roundtable.workshop.repo.commits import CommitMessage, Repository, explain_unusable_git_repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
 from roundtable.workshop.sandbox.output_lines import LineCallback
-from roundtable.workshop.trial.check_files import check_part_of_file
-from roundtable.workshop.trial.proposed_change import read_candidate_test_sources
-from roundtable.workshop.trial.task_examples import TaskExample, extract_example_tests_from_task
+from roundtable.workshop.trial.check_files import trial_check_part_of_file
+from roundtable.workshop.trial.proposed_change import read_trial_test_sources
+from roundtable.workshop.trial.task_examples import TaskExample, extract_trial_examples_from_task
 from roundtable.workshop.trial.task_word_guesses import (
-    collect_candidate_task_words,
-    find_decision_behind_candidate,
-    guess_task_allows_test_changes,
-    is_candidate_file_in_task_words,
+    collect_trial_task_words,
+    find_decision_behind_trial,
+    guess_trial_allows_test_changes,
+    is_trial_file_in_task_words,
 )
 from roundtable.workshop.trial.trial import (
     CandidateTrial,
     TreeBuilder,
-    candidate_request_source,
-    render_example_test_file,
+    render_trial_example_test_file,
+    trial_request_source,
 )
 from roundtable.workshop.trial.trial_results import BASELINE
-from roundtable.workshop.trial.verdicts import mark_unrunnable_tests_failed, summarize_own_tests
+from roundtable.workshop.trial.verdicts import mark_unrunnable_trial_tests_failed, summarize_trial_of_own_tests
 
 _DRAFT = "draft"
 
@@ -95,13 +95,13 @@ class ChangeApplier:
         )
         changed = (
             {}
-            if guess_task_allows_test_changes(session)
+            if guess_trial_allows_test_changes(session)
             else await asyncio.to_thread(find_tests_changed_by_draft, files)
         )
         check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
-            *(check_part_of_file(file) for file in check_files if file.path not in changed),
+            *(trial_check_part_of_file(file) for file in check_files if file.path not in changed),
         )
         refused = await asyncio.to_thread(self._find_refusals, files)
         lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
@@ -110,8 +110,8 @@ class ChangeApplier:
 
     async def _request_words(self, session: Session) -> str:
         """Return the text that asked for the change."""
-        item = find_decision_behind_candidate(session)
-        return collect_candidate_task_words(session, await self._drafts.load_text(item.digest) if item else "")
+        item = find_decision_behind_trial(session)
+        return collect_trial_task_words(session, await self._drafts.load_text(item.digest) if item else "")
 
     def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """Return refusals if a draft no longer fits, is invalid, or touches uncommitted work."""
@@ -122,7 +122,7 @@ class ChangeApplier:
         self, session: Session, effect: RehearseChange, sandbox: Sandbox, tell: LineCallback
     ) -> ChangeRehearsed:
         """Run the checks and the examples of the task on the chosen hunks, in a scratch tree that equals the commit."""
-        examples = extract_example_tests_from_task(session.charter.question)
+        examples = extract_trial_examples_from_task(session.charter.question)
         planned = await self._drafts.load_files(effect.draft)
         files = await asyncio.to_thread(_apply_choice, planned, effect.choice)
         if isinstance(files, Refusal):
@@ -158,14 +158,14 @@ class ChangeApplier:
         build_tree: TreeBuilder | None = None,
     ) -> ChangeRehearsed:
         """Run the checks and the examples of the task with and without a draft; its Python tests run with it."""
-        tests = {path: text for path, text in read_candidate_test_sources(files).items() if path.endswith(".py")}
-        asked = render_example_test_file(examples, (files,))
+        tests = {path: text for path, text in read_trial_test_sources(files).items() if path.endswith(".py")}
+        asked = render_trial_example_test_file(examples, (files,))
         trials = await self._trial.run_drafts(
             {_DRAFT: files}, sandbox, tell, {_DRAFT: tests}, asked, build_tree=build_tree
         )
         checks = (
             *trials.informative_checks(_DRAFT),
-            *summarize_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_tests_failed(tests)),
+            *summarize_trial_of_own_tests(trials.tests.get(_DRAFT) or mark_unrunnable_trial_tests_failed(tests)),
         )
         before = trials.checks.get(BASELINE, ())
         unrun = self._trial.sanitize_reasons(trials.list_unrun_reasons((_DRAFT,)))
@@ -208,7 +208,7 @@ class ChangeApplier:
         commit = CommitMessage(
             effect.message,
             session.id,
-            candidate_request_source(session),
+            trial_request_source(session),
             _name_producers(session, effect.draft, decode_session_hunk_choice(answer), person),
             person,
             {check.name: "passed" if check.passed else "failed" for check in checks},
@@ -257,11 +257,11 @@ class ChangeApplier:
 
 def _find_requested_files(files: Sequence[DraftFile], words: str) -> set[str]:
     """Return the paths that the words mention and the tests that mention those; all paths if there are no words."""
-    asked = {file.path for file in files if not words or is_candidate_file_in_task_words(words, file)}
+    asked = {file.path for file in files if not words or is_trial_file_in_task_words(words, file)}
     modules = {Path(path).stem for path in asked}
     return asked | {
         path
-        for path, text in read_candidate_test_sources(files).items()
+        for path, text in read_trial_test_sources(files).items()
         if not modules.isdisjoint(re.findall(r"\w+", text))
     }
 

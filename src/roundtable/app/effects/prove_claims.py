@@ -32,15 +32,15 @@ from roundtable.workshop.repo.scratch_trees import (
     open_scratch_working_trees,
 )
 from roundtable.workshop.sandbox import RunResult
-from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
+from roundtable.workshop.trial.listed_checks import sanitize_trial_check_outcome
 from roundtable.workshop.trial.proofs import (
     ProofInterpreter,
-    check_proof_location,
-    choose_proof_interpreters,
-    proof_run_verdict,
-    run_proof_program,
+    check_trial_proof_location,
+    choose_trial_proof_interpreters,
+    run_trial_proof_program,
+    trial_proof_verdict,
 )
-from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
+from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_trial_tree_dependencies
 
 MAX_PROOFS = 16
 """The number of programs that one step runs; the proofs of further ones say that they were not run."""
@@ -81,7 +81,7 @@ class ClaimProver:
                     Proof(claim.text, seat, None, claim.program, why=problem) for seat, claim in _list_claims(verdicts)
                 ]
                 return ClaimsProven(tuple(proofs), missing)
-            interpreters = await asyncio.to_thread(choose_proof_interpreters, self._workspace)
+            interpreters = await asyncio.to_thread(choose_trial_proof_interpreters, self._workspace)
             runner = _ProofRunner(
                 WorkspaceMount(sandbox, self._workspace, trees.mounted), trees, interpreters, self._redactor
             )
@@ -103,7 +103,7 @@ class ClaimProver:
             if effect.base or patch:
                 makers.append(partial(self._build_tree, before, effect.base, (), names))
             await create_working_trees_concurrently(makers)
-            dependencies = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
+            dependencies = await asyncio.to_thread(find_trial_tree_dependencies, self._workspace, self._copy)
             await create_working_trees_concurrently(
                 [partial(copy_working_tree_files, self._workspace, tree, dependencies.copied) for tree in (now, before)]
             )
@@ -152,13 +152,13 @@ class _ProofRunner:
             supported = ", ".join(self._interpreters)
             why = f"Programs in {sanitize_line(claim.language, 40)} are not supported; supported: {supported}."
             return Proof("", "", None, claim.program, why=why)
-        ran = await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
-        held, before = proof_run_verdict(ran), None
+        ran = await run_trial_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
+        held, before = trial_proof_verdict(ran), None
         if held and self._trees.before is not None:
-            before = proof_run_verdict(
-                await run_proof_program(self._sandbox, interpreter, claim.program, self._trees.before)
+            before = trial_proof_verdict(
+                await run_trial_proof_program(self._sandbox, interpreter, claim.program, self._trees.before)
             )
-        outcome = sanitize_check_outcome(
+        outcome = sanitize_trial_check_outcome(
             ran.as_check(claim.language, (*interpreter.argv, interpreter.file)), self._redactor
         )
         return Proof("", "", held, claim.program, outcome, "" if held is not None else _explain_no_verdict(ran), before)
@@ -187,6 +187,6 @@ def _find_missing_locations(trees: ProofTrees, verdicts: Sequence[Verdict]) -> d
     here = [tree for tree in (trees.now, trees.before) if tree is not None]
     for location in {issue.location for verdict in verdicts for issue in verdict.issues if issue.location}:
         place = CodePlace.parse(location)
-        if why := check_proof_location(here, place.path, place.last):
+        if why := check_trial_proof_location(here, place.path, place.last):
             sources[location] = sanitize_line(why, 200)
     return dict(sorted(sources.items()))

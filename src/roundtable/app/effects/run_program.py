@@ -33,7 +33,7 @@ from roundtable.workshop.repo.scratch_trees import (
 )
 from roundtable.workshop.sandbox import SandboxSettings
 from roundtable.workshop.sandbox.selection import find_container_engine
-from roundtable.workshop.trial.listed_checks import sanitize_check_outcome
+from roundtable.workshop.trial.listed_checks import sanitize_trial_check_outcome
 
 
 class StepOutput:
@@ -84,7 +84,7 @@ class ProjectRunner:
             texts = await asyncio.to_thread(_read_texts, tree)
             project = LaidOutProject(tree, texts, choose_project_run_plan(texts))
             result = await self._run_project(project, effect, StepOutput(self._feed, key), stop)
-        steps = tuple(sanitize_check_outcome(outcome, self._feed.redactor) for outcome in result.steps)
+        steps = tuple(sanitize_trial_check_outcome(outcome, self._feed.redactor) for outcome in result.steps)
         return msgspec.structs.replace(result, steps=steps, stopped=stop.is_set())
 
     async def _run_project(

@@ -167,7 +167,7 @@ async def detect_machine_server_models(parts: Parts, endpoint: Endpoint) -> list
     """Return the models of a local server, chat models first; None if it does not answer in time."""
     import httpx2
 
-    from roundtable.voices.http_client import open_endpoint_client
+    from roundtable.voices.http_client import open_provider_http_client
 
     filled = parts.fill_endpoint(endpoint)
     if isinstance(filled, Fault):
@@ -175,7 +175,7 @@ async def detect_machine_server_models(parts: Parts, endpoint: Endpoint) -> list
     key = parts.keys.resolve(endpoint.key)
     headers = {**filled.headers, "authorization": f"Bearer {key}"} if key else filled.headers
     try:
-        async with asyncio.timeout(ANSWER_SECONDS), open_endpoint_client(filled) as client:
+        async with asyncio.timeout(ANSWER_SECONDS), open_provider_http_client(filled) as client:
             patience = httpx2.Timeout(None, connect=CONNECT_SECONDS)
             url = filled.base_url + (endpoint.probe or "/models")
             response = await client.get(url, headers=headers, timeout=patience)

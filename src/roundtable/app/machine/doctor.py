@@ -29,7 +29,7 @@ from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound, RecordError, RoundtableError, UsageError
 from roundtable.report.reasons import reason_sentence
 from roundtable.store.record_file import RecordFile
-from roundtable.workshop.trial.repository_checks import find_repository_check_commands
+from roundtable.workshop.trial.repository_checks import find_trial_check_commands_of_workspace
 
 SessionState = Literal["ok", "missing", "skipped", "error"]
 
@@ -127,7 +127,7 @@ async def run_machine_doctor(
             state = await _check_session(parts, session) if session else state
             with suppress(UsageError):  # what is too large to be tried says so where it is tried
                 checks = await asyncio.to_thread(
-                    find_repository_check_commands, parts.settings.config.checks, workspace
+                    find_trial_check_commands_of_workspace, parts.settings.config.checks, workspace
                 )
                 unrun = tuple(map(reason_sentence, checks.unrun_reasons))
     except ConfigError as error:

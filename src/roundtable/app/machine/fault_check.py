@@ -16,7 +16,7 @@ from roundtable.app.parts import Parts
 from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Request
-from roundtable.voices.agents.acp import adapt_to_acp
+from roundtable.voices.agents.acp import adapt_agent_cli_to_acp
 from roundtable.voices.agents.agent_voice import AgentKind as Way
 from roundtable.voices.agents.agent_voice import find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup
@@ -84,7 +84,7 @@ def list_machine_agents_to_check(parts: Parts) -> list[tuple[Way, Agent]]:
     agents = parts.agents().values()
     by_line: list[tuple[Way, Agent]] = [("cli", agent) for agent in agents if _is_installed(agent)]
     by_protocol = [agent for agent in agents if ("acp", agent.name) in seated and agent.acp is not None]
-    return by_line + [("acp", agent) for agent in by_protocol if _is_installed(adapt_to_acp(agent))]
+    return by_line + [("acp", agent) for agent in by_protocol if _is_installed(adapt_agent_cli_to_acp(agent))]
 
 
 def _is_installed(agent: Agent) -> bool:

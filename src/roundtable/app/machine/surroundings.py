@@ -21,7 +21,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.voices.agents.agent_voice import find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.process import AgentProcess
-from roundtable.voices.agents.workdirs import filter_agent_environment
+from roundtable.voices.agents.workdirs import filter_agent_cli_environment
 from roundtable.workshop.sandbox import SandboxSettings
 
 SANDBOX_PROGRAMS = ("docker", "podman", "bwrap")
@@ -116,7 +116,7 @@ async def _read_version(*argv: str) -> str:
     """Return the first line of a program's output; empty if it prints none in time."""
     try:
         child = await AgentProcess.start(
-            argv, b"", Path(tempfile.gettempdir()), filter_agent_environment(os.environ, ())
+            argv, b"", Path(tempfile.gettempdir()), filter_agent_cli_environment(os.environ, ())
         )
     except OSError:
         return ""

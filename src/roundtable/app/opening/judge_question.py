@@ -20,7 +20,7 @@ from roundtable.meetings.chat import MEETING as CHAT
 from roundtable.report.reasons import decision_sentence
 from roundtable.report.stage_words import describe_stage_end
 from roundtable.report.step_words import describe_step_result
-from roundtable.store.session_ids import generate_session_id
+from roundtable.store.session_ids import generate_stored_session_id
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
 SESSION_STATE_TITLE = "the session"
@@ -59,7 +59,7 @@ async def open_judge_question_session(
         headless=True,
         parent=about.id,
     )
-    session = generate_session_id()
+    session = generate_stored_session_id()
     await parts.record.append(session, SessionOpened(charter))
     return session
 

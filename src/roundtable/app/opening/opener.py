@@ -39,7 +39,7 @@ from roundtable.core.values import (
     compute_digest,
 )
 from roundtable.meetings import Meeting
-from roundtable.store.session_ids import generate_session_id
+from roundtable.store.session_ids import generate_stored_session_id
 from roundtable.voices.judge_voices import assign_judge_voices
 from roundtable.workshop.identity import os_user_name
 
@@ -85,7 +85,7 @@ class Opener:
         await check_change_writable_before_opening(
             self._parts.workspace, charter, self._parts.find_sandbox, writes_files=writes
         )
-        session = generate_session_id()
+        session = generate_stored_session_id()
         slug = make_slug_from_text(charter.question, datetime.now(UTC).strftime("%Y-%m-%d"))
         opened = SessionOpened(msgspec.structs.replace(charter, slug=slug))
         record = self._parts.record

@@ -28,7 +28,7 @@ from roundtable.core.stages import Stage, encode_session_stages
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Charter, NextStep
 from roundtable.store.leases import lease_holder_of_this_process
-from roundtable.store.session_ids import generate_session_id
+from roundtable.store.session_ids import generate_stored_session_id
 
 _ENDING_OPTIONS = ("stop", "complete")
 
@@ -133,7 +133,7 @@ async def _open_branch(
             "Open a new session.",
         )
     charter = msgspec.structs.replace(change_charter(opened.charter), parent=session, branched_at=cut - 1, name="")
-    branch = generate_session_id()
+    branch = generate_stored_session_id()
     lease, _ = await parts.leases.acquire(branch, lease_holder_of_this_process())
     try:
         await parts.record.append_many(branch, [SessionOpened(charter), *copied, *more], lease)

@@ -22,7 +22,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import Decision, Outcome
 from roundtable.engine.feed import Feed, Subscription
-from roundtable.voices.agents.workdirs import filter_agent_environment
+from roundtable.voices.agents.workdirs import filter_agent_cli_environment
 
 HOOK_EXIT_SECONDS = 1.0
 """Seconds to wait for a hook after a meeting; a failure after that is not reported."""
@@ -97,7 +97,7 @@ class HookRunner:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd=self._workspace,
-                env=filter_agent_environment(os.environ, _DISPLAY_VARIABLES),
+                env=filter_agent_cli_environment(os.environ, _DISPLAY_VARIABLES),
                 start_new_session=True,
             )
         threading.Thread(target=process.wait, daemon=True).start()  # otherwise the ended process would stay as a zombie

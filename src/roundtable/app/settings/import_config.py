@@ -15,8 +15,8 @@ import msgspec
 
 from roundtable.core.faults import ConfigError
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.voices.agents.catalog import load_shipped_agents
-from roundtable.voices.endpoints import load_shipped_endpoints
+from roundtable.voices.agents.catalog import load_shipped_agent_clis
+from roundtable.voices.endpoints import load_shipped_provider_endpoints
 
 _LINE = re.compile(r"(?P<indent> *)(?P<name>[\w.-]+):(?: +(?P<value>.+))?$")
 _YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
@@ -172,7 +172,7 @@ def _convert_adapter(adapter: str, knight: str, notes: list[str]) -> str:
     voice = _VOICES_BY_ADAPTER.get(adapter, "")
     if not voice:
         notes.append(f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is unknown and was left out.")
-    return voice if not voice or ":" in voice else f"{voice}:{load_shipped_endpoints()[voice].default_model}"
+    return voice if not voice or ":" in voice else f"{voice}:{load_shipped_provider_endpoints()[voice].default_model}"
 
 
 def _make_seat_name(name: str) -> str:
@@ -224,7 +224,7 @@ def _convert_models(read: tuple[_Models, list[str]]) -> ImportedConfig:
 
 
 def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]], notes: list[str]) -> str:
-    if model.cli_path and name in load_shipped_agents():
+    if model.cli_path and name in load_shipped_agent_clis():
         if Path(model.cli_path).name != model.cli_path:
             notes.append(
                 f"{name}: its path was not imported; set agents.{name}.command if the program is not on your PATH."
@@ -234,7 +234,7 @@ def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]
     if endpoint is None:
         notes.append(f"{sanitize_line(name)}: there is no voice of that name; it was left out.")
         return ""
-    known = load_shipped_endpoints()[endpoint]
+    known = load_shipped_provider_endpoints()[endpoint]
     variable = _VARIABLE.fullmatch(model.api_key)
     if model.api_key and variable is None:
         notes.append(f"{name}: the file contains a key, which was not imported. Run `roundtable keys set {endpoint}`.")

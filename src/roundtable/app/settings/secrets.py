@@ -16,8 +16,8 @@ from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
 from roundtable.voices.endpoints import (
     Endpoint,
-    load_shipped_endpoints,
-    merge_endpoints,
+    load_shipped_provider_endpoints,
+    merge_provider_endpoints,
     override_provider_endpoint,
 )
 
@@ -203,6 +203,7 @@ def _load_endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
         own = config.load_settings(places, workspace).config.endpoints
     except ConfigError:
         own = {}
-    return merge_endpoints(
-        load_shipped_endpoints().values(), [override_provider_endpoint(name, data) for name, data in own.items()]
+    return merge_provider_endpoints(
+        load_shipped_provider_endpoints().values(),
+        [override_provider_endpoint(name, data) for name, data in own.items()],
     )

@@ -11,7 +11,7 @@ from roundtable.core.reasons import Reasons, StageNotHeld
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import Contribution, SdlcSettings, Stage, StageEnd, StageEnding
 from roundtable.core.values import Digest, Expect, Prompt, Turns
-from roundtable.meetings.try_candidates import do_step_or_end_meeting, expect_changes_reply
+from roundtable.meetings.try_candidates import meeting_changes_reply_format, require_meeting_step
 
 EMPTY_LISTING = ProjectListed()
 UNSHOWN_FILES_INTRO = (
@@ -94,11 +94,11 @@ class StageContext(msgspec.Struct, frozen=True):
         answers = len(self.seats) if self.stage.speaking == "sequential" else 1
         about = "\n".join(filter(None, (about, self.instructions)))
         effect = ListProject(draft, self.stage.tokens * answers, self.stage.seats, about)
-        return await do_step_or_end_meeting(self.table, self.address.step(step), effect, ProjectListed)
+        return await require_meeting_step(self.table, self.address.step(step), effect, ProjectListed)
 
     def expect_changes(self, shown: ProjectListed) -> Expect:
         """The reply format for files, for seats that see these files."""
-        return msgspec.structs.replace(expect_changes_reply(self.table, shown.items), tokens=self.stage.tokens)
+        return msgspec.structs.replace(meeting_changes_reply_format(self.table, shown.items), tokens=self.stage.tokens)
 
     async def add_unshown_notice(self, end: StageEnd) -> StageEnd:
         """The end of a stage, with a notice on files that were not shown."""

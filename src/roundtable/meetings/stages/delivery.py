@@ -21,7 +21,7 @@ from roundtable.core.stage_history import session_stage_contributors
 from roundtable.core.stages import SdlcSettings, StageEnd
 from roundtable.core.values import Decision, Digest, Gate, NextStep, Outcome
 from roundtable.meetings.try_candidates import StepFailed
-from roundtable.meetings.write_change import WriteProgress, ask_approval_and_write_change
+from roundtable.meetings.write_change import WriteProgress, write_change_in_meeting
 from roundtable.report.reasons import reason_sentence
 from roundtable.report.stage_words import describe_stage_history
 
@@ -33,7 +33,7 @@ HANDOVER_FORMS: Mapping[HandoverForm, str] = {
 }
 
 
-async def hold_project_delivery(table: Table, ends: Sequence[StageEnd]) -> Decision:
+async def hold_delivery_after_stages(table: Table, ends: Sequence[StageEnd]) -> Decision:
     """Ask how to deliver the project, and deliver it; a result without files needs no delivery."""
     charter, draft = table.charter, StageEnd.latest_draft(ends)
     decision = decide_project_finished(charter, ends)
@@ -68,6 +68,6 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     )
     decision = msgspec.structs.replace(decision, next_step="")
     try:
-        return rule.decision_on_extended_project(await ask_approval_and_write_change(table, progress, decision, draft))
+        return rule.decision_on_extended_project(await write_change_in_meeting(table, progress, decision, draft))
     except StepFailed as stop:
         return decision_without_change(decision, WorkshopStepFailed(stop.fault))

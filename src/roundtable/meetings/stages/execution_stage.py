@@ -21,7 +21,7 @@ from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.files_stage import hold_files_stage
-from roundtable.meetings.try_candidates import do_step_or_end_meeting
+from roundtable.meetings.try_candidates import require_meeting_step
 from roundtable.report.run_words import (
     install_step_question_sentence,
     program_rerun_question_sentence,
@@ -105,7 +105,7 @@ def _lap_context(context: StageContext, progress: ExecutionProgress) -> StageCon
 async def _run_program(lap: StageContext, progress: ExecutionProgress) -> ProjectRan:
     """Run the project, with its install step if the person allows that."""
     table = lap.table
-    result = await do_step_or_end_meeting(
+    result = await require_meeting_step(
         table, lap.address.step("run"), RunProject(progress.draft, progress.allowed), ProjectRan
     )
     wants = result.wants_install
@@ -123,7 +123,7 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
         progress.refused += (wants,)
         return result
     progress.allowed = wants
-    return await do_step_or_end_meeting(
+    return await require_meeting_step(
         table, lap.address.step("run-installed"), RunProject(progress.draft, wants), ProjectRan
     )
 
@@ -134,7 +134,7 @@ async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: 
     gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
-        await do_step_or_end_meeting(lap.table, lap.address.step("shown"), PlanChange(progress.draft), ChangePlanned)
+        await require_meeting_step(lap.table, lap.address.step("shown"), PlanChange(progress.draft), ChangePlanned)
         sure = {option: RERUN_CHOICES[option] for option in (YES, NO)}
         answer = await lap.table.gate(Gate(progress.gate("rerun-shown"), question, tuple(sure), NO, sure))
     return answer == YES

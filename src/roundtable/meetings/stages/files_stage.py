@@ -24,14 +24,14 @@ from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import (
     RefineRequest,
     SpliceOutcome,
-    render_unsigned_candidate,
-    replied_file_operations,
-    seats_by_blind_name,
-    splice_candidates_with_refine_round,
+    hold_splice_and_refine_round,
+    meeting_candidate_file_operations,
+    render_unsigned_candidate_in_meeting,
+    seats_by_blind_name_in_meeting,
 )
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge
-from roundtable.meetings.try_candidates import build_trial_effect, do_step_or_end_meeting
+from roundtable.meetings.try_candidates import meeting_trial_effect, require_meeting_step
 from roundtable.report.candidate_words import (
     describe_candidate_difference,
     describe_candidate_result,
@@ -63,7 +63,7 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
     assert move is not None
     assert move.verdict.directives is not None
     directives = move.verdict.directives
-    names = seats_by_blind_name(work.candidates, context.table.labels)
+    names = seats_by_blind_name_in_meeting(work.candidates, context.table.labels)
     base = next(candidate for candidate in work.candidates if candidate.seat == names[directives.base])
     wanted = tuple(
         unblind_judge_reply_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
@@ -72,8 +72,8 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
     if wanted:
         drafts = {candidate.seat: candidate.draft for candidate in work.candidates}
         refining = await _refine_request(context, len(work.rounds))
-        tried = build_trial_effect(work.rounds, context.draft)
-        outcome = await splice_candidates_with_refine_round(
+        tried = meeting_trial_effect(work.rounds, context.draft)
+        outcome = await hold_splice_and_refine_round(
             context.table, context.name, base, drafts, JudgeDirectives(wanted), refining, tried
         )
     return _end_with_base(context, work, base, outcome, "agreed", describe_stage_ruling(directives, tuple(names)))
@@ -227,20 +227,20 @@ def _is_workspace_state(context: StageContext) -> bool:
 
 
 async def _try_candidates(context: StageContext, number: int, rounds: Sequence[Round]) -> CandidatesTried:
-    effect = build_trial_effect(rounds, context.draft)
-    return await do_step_or_end_meeting(context.table, context.address.step(f"{number}-try"), effect, CandidatesTried)
+    effect = meeting_trial_effect(rounds, context.draft)
+    return await require_meeting_step(context.table, context.address.step(f"{number}-try"), effect, CandidatesTried)
 
 
 async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """Let the judge read the candidates, unsigned and shuffled."""
     candidates, labels = rule.decide_eligible_candidates(result), context.table.labels
     texts = [
-        _render_candidate_for_judge(candidate, result, replied_file_operations(candidate, rounds), labels)
+        _render_candidate_for_judge(candidate, result, meeting_candidate_file_operations(candidate, rounds), labels)
         for candidate in candidates
     ]
     prompt = context.prompt("judge-files")
     prompt = msgspec.structs.replace(prompt, lists={"candidates": tuple(texts)})
-    expect = Expect("judge-merge", tuple(seats_by_blind_name(candidates, labels)), context.stage.tokens)
+    expect = Expect("judge-merge", tuple(seats_by_blind_name_in_meeting(candidates, labels)), context.stage.tokens)
     return await ask_stage_judge(
         context, context.address.step(len(rounds)), prompt, expect, [candidate.seat for candidate in candidates]
     )
@@ -274,4 +274,6 @@ def _render_candidate_for_judge(
     shown = "\n".join(filter(None, results))
     for seat, label in labels.items():
         shown = re.sub(rf"(?<![\w-]){re.escape(seat)}: ", f"candidate-{label}: ", shown)
-    return f"candidate-{labels[candidate.seat]}:\nRunning it: {shown}\n{render_unsigned_candidate(operations)}"
+    return (
+        f"candidate-{labels[candidate.seat]}:\nRunning it: {shown}\n{render_unsigned_candidate_in_meeting(operations)}"
+    )

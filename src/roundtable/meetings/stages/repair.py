@@ -17,7 +17,7 @@ from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.stages import Contribution
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, do_step_or_end_meeting, expect_changes_reply
+from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, meeting_changes_reply_format, require_meeting_step
 
 
 class RepairResult(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class RepairResult(msgspec.Struct, frozen=True):
     failing: frozenset[str] | None = None
 
 
-async def ask_for_repair_of_findings(
+async def ask_stage_repair_of_findings(
     context: StageContext, chunks: Sequence[ReviewChunk], critical: Sequence[Finding]
 ) -> RepairResult:
     """Ask the authors of the affected files to fix these findings; a finding without a file of the project is left."""
@@ -74,13 +74,13 @@ async def _fix_chunk(
     prompt = context.prompt("fix", {"findings": "\n".join(finding.line for finding in chunk_findings)})
     prompt = msgspec.structs.replace(prompt, files=chunk.files)
     cut = any(CodePlace.parse(file.name).first for file in chunk.files)
-    form = FILE_PARTS_CODEC if cut else expect_changes_reply(context.table, chunk.files).codec
+    form = FILE_PARTS_CODEC if cut else meeting_changes_reply_format(context.table, chunk.files).codec
     expect = Expect(form, paths, context.stage.tokens)
     answers = await context.table.ask(name, prompt, expect=expect, seats=(seat,), turns=context.turns(blind=True))
     move = answers.move_of(seat)
     if move is None:
         return _leave_findings(state, chunk_findings, RepairCause.SEAT_MISSING)
-    drafted = await do_step_or_end_meeting(
+    drafted = await require_meeting_step(
         context.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
     )
     if drafted.refused:

@@ -40,9 +40,9 @@ from roundtable.core.stages import StageEnd, StageEnding
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_answers
-from roundtable.meetings.stages.repair import RepairResult, ask_for_repair_of_findings
-from roundtable.meetings.try_candidates import do_step_or_end_meeting
+from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_stage_answers
+from roundtable.meetings.stages.repair import RepairResult, ask_stage_repair_of_findings
+from roundtable.meetings.try_candidates import require_meeting_step
 from roundtable.report.finding_words import render_ruled_findings
 
 REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
@@ -61,7 +61,7 @@ async def _weigh_findings(
 ) -> FindingsRuling:
     """Let a judge weigh all findings; once more after the seats discussed what is open."""
     authors = list(dict.fromkeys(move.seat for round in rounds for move in round.moves))
-    lines = tuple(render_finding_for_seats(finding, len(authors)) for finding in findings)
+    lines = tuple(render_stage_finding(finding, len(authors)) for finding in findings)
     verdict = await _ask_judge(context, context.address.step(last + 1), lines, (), authors)
     looked = context.address.step(f"{last + 2}-look")
     if verdict.consensus or not verdict.judge or not await context.table.may_open(looked):
@@ -71,7 +71,7 @@ async def _weigh_findings(
     expect = Expect(tokens=context.stage.tokens)
     again = await context.table.ask(looked, prompt, expect=expect, seats=context.seats, turns=context.turns(blind=True))
     verdict = await _ask_judge(
-        context, context.address.step(last + 2), lines, render_unsigned_answers(context, again.moves), authors
+        context, context.address.step(last + 2), lines, render_unsigned_stage_answers(context, again.moves), authors
     )
     return await _finish_weighing(context, verdict, findings)
 
@@ -107,7 +107,7 @@ async def _finish_weighing(
 async def hold_review_stage(context: StageContext) -> StageEnd:
     """Hold a review stage."""
     cut = SplitForReview(context.draft, context.settings.chunk, context.stage.tokens, context.stage.seats)
-    parts = await do_step_or_end_meeting(context.table, context.address.step("cut"), cut, ProjectSplit)
+    parts = await require_meeting_step(context.table, context.address.step("cut"), cut, ProjectSplit)
     if not parts.chunks:
         return context.end(how="failed", notices=(NothingToReview(),))
     rounds = await _review_chunks(context, parts.chunks)
@@ -127,7 +127,7 @@ async def hold_review_stage(context: StageContext) -> StageEnd:
         if weighing.ruling
         else []
     )
-    mending = await ask_for_repair_of_findings(context, parts.chunks, critical)
+    mending = await ask_stage_repair_of_findings(context, parts.chunks, critical)
     repairs = mending.repairs | await _verify_fixes(context, rounds, findings, mending)
     return context.end(
         how=weighing.how,
@@ -211,7 +211,7 @@ def _missing_review_notices(parts: ProjectSplit, rounds: Sequence[Round]) -> Ite
         yield PartsUnreviewed(total - len(rounds), total)
 
 
-def render_finding_for_seats(weighed: WeighedFinding, seats: int) -> str:
+def render_stage_finding(weighed: WeighedFinding, seats: int) -> str:
     """A finding for the seats: how many of them found it and what a program showed, without their names."""
     share = f"{len(weighed.finding.seats)} of {seats} found it."
     proof = {

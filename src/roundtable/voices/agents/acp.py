@@ -15,8 +15,8 @@ from roundtable.voices.agents.catalog import Agent, OutputRule
 from roundtable.voices.agents.output_rules import (
     OutputReader,
     ReportedFailure,
-    read_agent_event_number,
-    read_agent_event_text,
+    read_agent_cli_event_number,
+    read_agent_cli_event_text,
 )
 
 METHOD_NOT_FOUND = -32601
@@ -82,7 +82,7 @@ _OUTPUT_RULES = (
 )
 
 
-def adapt_to_acp(agent: Agent) -> Agent:
+def adapt_agent_cli_to_acp(agent: Agent) -> Agent:
     """Return the agent as it is started to speak the Agent Client Protocol."""
     acp = agent.acp
     assert acp is not None
@@ -196,8 +196,8 @@ class AcpConversation(OutputReader):
         self._replies.append(_encode_acp_call(method, params))
 
     def _refuse_request(self, message: Mapping[str, Any]) -> None:
-        method = read_agent_event_text(message, "method")
-        self.denied = read_agent_event_text(message, "params.toolCall.title") or method
+        method = read_agent_cli_event_text(message, "method")
+        self.denied = read_agent_cli_event_text(message, "params.toolCall.title") or method
         if method == "session/request_permission":
             self._replies.append(
                 _encode_acp_result(message["id"], {"outcome": _build_rejection(message.get("params"))})
@@ -206,8 +206,8 @@ class AcpConversation(OutputReader):
             self._replies.append(_encode_acp_error(message["id"], METHOD_NOT_FOUND, "This method is not supported."))
 
     def _take_error(self, message: Mapping[str, Any]) -> None:
-        code = int(read_agent_event_number(message, "error.code"))
-        words = " ".join(filter(None, (read_agent_event_text(message, path) for path in _ERROR_TEXT_PATHS)))
+        code = int(read_agent_cli_event_number(message, "error.code"))
+        words = " ".join(filter(None, (read_agent_cli_event_text(message, path) for path in _ERROR_TEXT_PATHS)))
         kind = FaultKind.UNAUTHORIZED if code == _AUTH_REQUIRED else None
         kind = FaultKind.MISSING if self._awaited.startswith("session/set_") else kind
         self._set_failure(words or f"error {code}", kind, code if 400 <= code < 600 else 0)

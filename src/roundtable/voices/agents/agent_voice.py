@@ -19,8 +19,8 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message, Reply, Request, Usage
-from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_to_acp
-from roundtable.voices.agents.catalog import Agent, allow_agent_edits
+from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_agent_cli_to_acp
+from roundtable.voices.agents.catalog import Agent, allow_agent_cli_edits
 from roundtable.voices.agents.faults import AgentFaultClassifier
 from roundtable.voices.agents.output_rules import OutputReader
 from roundtable.voices.agents.process import EXIT_GRACE_SECONDS, AgentOutput, AgentProcess
@@ -28,12 +28,12 @@ from roundtable.voices.agents.workdirs import (
     SEAT_VARIABLE,
     NativeSession,
     NativeSessionCache,
-    fill_agent_placeholders,
-    filter_agent_environment,
-    find_agent_environment_secrets,
+    fill_agent_cli_placeholders,
+    filter_agent_cli_environment,
+    find_agent_cli_environment_secrets,
 )
-from roundtable.voices.prices import compute_provider_price
-from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_rate_limit_fault
+from roundtable.voices.prices import compute_voice_call_price
+from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_voice_rate_limit_fault
 
 MAX_AGENT_ANSWER = 4 * 1024 * 1024
 """Maximum characters of one answer."""
@@ -59,7 +59,7 @@ class AgentVoice:
     def __init__(
         self, agent: Agent, model: str, environ: Mapping[str, str], pace: CallPacer, kind: AgentKind = "cli"
     ) -> None:
-        agent = adapt_to_acp(agent) if kind == "acp" else agent
+        agent = adapt_agent_cli_to_acp(agent) if kind == "acp" else agent
         self.name = f"{kind}:{agent.name}:{model}" if model else f"{kind}:{agent.name}"
         self.vendor = agent.find_vendor(model)
         self.structured = agent.structured
@@ -82,7 +82,7 @@ class AgentVoice:
                         self._pace.record_ending(item)
                     yield item
         except RateLimitWaitError as error:
-            yield create_rate_limit_fault(self.name, error)
+            yield create_voice_rate_limit_fault(self.name, error)
 
     async def close(self) -> None:
         """Forget the native sessions and remove their folders. No process runs between calls."""
@@ -96,7 +96,7 @@ class AgentVoice:
         native_session = self._sessions.take(request)
         try:
             while True:
-                agent = allow_agent_edits(self._agent) if request.workplace else self._agent
+                agent = allow_agent_cli_edits(self._agent) if request.workplace else self._agent
                 agent_run = _AgentRun(agent, self._model, request, native_session, self._environ, self._kind)
                 async with aclosing(agent_run.speak(program)) as speech:
                     async for piece in speech:
@@ -154,7 +154,7 @@ class _AgentRun:
         """Yield the words as they arrive; afterwards `ending` holds the reply or the fault."""
         native_session, values = self._session, self._build_placeholders()
         native_session.folder.write(self._agent.files, values)
-        argv = [program, *(fill_agent_placeholders(word, values) for word in self._build_argv())]
+        argv = [program, *(fill_agent_cli_placeholders(word, values) for word in self._build_argv())]
         try:
             greeting = self._reading.take_replies()
             opening = greeting or self._render_stdin()
@@ -245,7 +245,7 @@ class _AgentRun:
 
     def _create_classifier(self) -> AgentFaultClassifier:
         return AgentFaultClassifier(
-            self._agent, find_agent_environment_secrets(self._environment), list(self._stderr_lines)
+            self._agent, find_agent_cli_environment_secrets(self._environment), list(self._stderr_lines)
         )
 
     def _classify_timeout(self, limit: float, waited: float) -> Fault:
@@ -336,7 +336,7 @@ class _AgentRun:
 
     def _render_stdin(self) -> bytes:
         text = self._render_prompt()
-        return fill_agent_placeholders(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
+        return fill_agent_cli_placeholders(self._agent.stdin, {"prompt": text, "json": json.dumps(text)}).encode()
 
     def _render_prompt(self) -> str:
         new = self._request.messages[len(self._session.messages) :] if self._resumes else self._request.messages
@@ -347,16 +347,16 @@ class _AgentRun:
 
     def _build_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         agent = self._agent
-        variables = filter_agent_environment(environ, (*agent.variables, *agent.key_variables))
+        variables = filter_agent_cli_environment(environ, (*agent.variables, *agent.key_variables))
         variables |= {**self._request.variables, SEAT_VARIABLE: self._request.seat}
-        return variables | {name: fill_agent_placeholders(value, self._names) for name, value in agent.set.items()}
+        return variables | {name: fill_agent_cli_placeholders(value, self._names) for name, value in agent.set.items()}
 
 
 def _fill_placeholders_in(data: Any, values: Mapping[str, str]) -> Any:
     """Return the data with the placeholders in all its texts filled in."""
     if isinstance(data, dict):
         return {name: _fill_placeholders_in(value, values) for name, value in cast("dict[str, Any]", data).items()}
-    return fill_agent_placeholders(data, values) if isinstance(data, str) else data
+    return fill_agent_cli_placeholders(data, values) if isinstance(data, str) else data
 
 
 async def _price_agent_usage(
@@ -381,7 +381,7 @@ async def _compute_cost(prices: str, models: tuple[str, ...], used: Usage) -> fl
     if used.cost_usd or not used.tokens:
         return used.cost_usd
     for model in models if prices else ():
-        cost = await compute_provider_price(prices, model, used) if model else None
+        cost = await compute_voice_call_price(prices, model, used) if model else None
         if cost is not None:
             return cost
     return None

@@ -195,7 +195,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return self.vendor or (maker if slash else self.name)
 
 
-def allow_agent_edits(agent: Agent) -> Agent:
+def allow_agent_cli_edits(agent: Agent) -> Agent:
     """Return the agent with permission to edit the files of the folder it runs in."""
     assert agent.edits is not None
     edits = agent.edits
@@ -214,7 +214,7 @@ def parse_agent_cli(name: str, data: Mapping[str, Any], where: str = "") -> Agen
 
 
 @cache
-def load_shipped_agents() -> dict[str, Agent]:
+def load_shipped_agent_clis() -> dict[str, Agent]:
     """Return the agents of the shipped catalog by name."""
     folder = resources.files("roundtable.voices") / "catalog" / "agents"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
@@ -227,7 +227,7 @@ def load_shipped_agents() -> dict[str, Agent]:
 
 def merge_agent_cli_catalog(own: Mapping[str, Mapping[str, Any]], where: str = "") -> dict[str, Agent]:
     """Return the catalog with a person's own settings on top; a new name must describe a whole agent."""
-    agents = dict(load_shipped_agents())
+    agents = dict(load_shipped_agent_clis())
     for name, data in own.items():
         known: dict[str, Any] = msgspec.to_builtins(agents[name]) if name in agents else {}
         if not known and "argv" not in data:

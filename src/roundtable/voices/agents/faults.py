@@ -7,7 +7,7 @@ import re
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices.agents.catalog import Agent
 from roundtable.voices.agents.output_rules import OutputReader
-from roundtable.voices.provider_text import MAX_EXCERPT, classify_http_status, excerpt_provider_text
+from roundtable.voices.provider_text import MAX_EXCERPT, classify_provider_http_status, excerpt_provider_text
 
 _STATUS = re.compile(r"(?:status|code|error|HTTP)\W{1,4}([45]\d\d)\b|\(([45]\d\d)\)", re.IGNORECASE)
 
@@ -125,7 +125,7 @@ def _classify_words(words: str, status: int, otherwise: FaultKind = FaultKind.SE
     by_word = next((kind for kind, signs in _KINDS_BY_WORDS if any(sign in words for sign in signs)), None)
     # A rate-limit message may mention the context or a quota: the status is more reliable.
     if status and (by_word not in (FaultKind.QUOTA, FaultKind.CONTEXT_OVERFLOW, FaultKind.REFUSED) or status == 429):
-        return classify_http_status(status)
+        return classify_provider_http_status(status)
     return by_word or otherwise
 
 

@@ -66,8 +66,8 @@ class OutputReader:
         self._read_state(rule, event)
         words = self._read_words(rule, event)
         if rule.is_failure:
-            words_of_it = read_agent_event_text(event, rule.fails) or self.note or rule.reason
-            self.failure = ReportedFailure(rule, words_of_it, int(read_agent_event_number(event, rule.status)))
+            words_of_it = read_agent_cli_event_text(event, rule.fails) or self.note or rule.reason
+            self.failure = ReportedFailure(rule, words_of_it, int(read_agent_cli_event_number(event, rule.status)))
         if rule.ends:
             self.over = True
             words += self._read_final_answer()
@@ -82,19 +82,19 @@ class OutputReader:
         return b""
 
     def _read_state(self, rule: OutputRule, event: Any) -> None:
-        self.session = read_agent_event_text(event, rule.session) or self.session
-        self.model = read_agent_event_text(event, rule.model) or self.model
-        self.finish = read_agent_event_text(event, rule.finish) or self.finish
-        self.note = read_agent_event_text(event, rule.note) or self.note
-        self.denied = read_agent_event_text(event, rule.denied) or self.denied
-        self._answer = read_agent_event_text(event, rule.answer) or self._answer
+        self.session = read_agent_cli_event_text(event, rule.session) or self.session
+        self.model = read_agent_cli_event_text(event, rule.model) or self.model
+        self.finish = read_agent_cli_event_text(event, rule.finish) or self.finish
+        self.note = read_agent_cli_event_text(event, rule.note) or self.note
+        self.denied = read_agent_cli_event_text(event, rule.denied) or self.denied
+        self._answer = read_agent_cli_event_text(event, rule.answer) or self._answer
         if rule.plan:
             self.plan = _matches_agent_event(rule.plan, event)
         self.usage = self.usage.plus(_read_usage(rule, event))
 
     def _read_words(self, rule: OutputRule, event: Any) -> str:
-        whole = read_agent_event_text(event, rule.message)
-        words = whole or read_agent_event_text(event, rule.says)
+        whole = read_agent_cli_event_text(event, rule.message)
+        words = whole or read_agent_cli_event_text(event, rule.says)
         self._gap = self._gap or rule.begins or bool(whole)
         if not words or self._silent:
             return ""
@@ -117,11 +117,11 @@ class OutputReader:
 
 def _read_usage(rule: OutputRule, event: Any) -> Usage:
     return Usage(
-        int(sum(read_agent_event_number(event, path) for path in rule.input)),
-        int(sum(read_agent_event_number(event, path) for path in rule.output)),
-        int(read_agent_event_number(event, rule.cached)),
+        int(sum(read_agent_cli_event_number(event, path) for path in rule.input)),
+        int(sum(read_agent_cli_event_number(event, path) for path in rule.output)),
+        int(read_agent_cli_event_number(event, rule.cached)),
         _find_number(event, rule.cost),
-        int(read_agent_event_number(event, rule.written)),
+        int(read_agent_cli_event_number(event, rule.written)),
     )
 
 
@@ -130,13 +130,13 @@ def _matches_agent_event(match: EventPattern, event: Any) -> bool:
     return all(_find_value(event, path) == value for path, value in match.items())
 
 
-def read_agent_event_text(event: Any, path: str) -> str:
+def read_agent_cli_event_text(event: Any, path: str) -> str:
     """Return the text at a path such as `error.data.message`; empty if there is none."""
     value = _find_value(event, path) if path else None
     return value if isinstance(value, str) else ""
 
 
-def read_agent_event_number(event: Any, path: str) -> float:
+def read_agent_cli_event_number(event: Any, path: str) -> float:
     """Return the number at a path; 0 if there is none."""
     return _find_number(event, path) or 0
 

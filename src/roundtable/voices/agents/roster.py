@@ -10,11 +10,11 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.text.wording import did_you_mean_text
-from roundtable.voices.agents.acp import adapt_to_acp
+from roundtable.voices.agents.acp import adapt_agent_cli_to_acp
 from roundtable.voices.agents.agent_voice import AgentKind, AgentVoice, find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup
 from roundtable.voices.agents.workdirs import (
-    fill_agent_placeholders,
+    fill_agent_cli_placeholders,
     remove_stale_agent_cli_folders,
     write_agent_cli_files,
 )
@@ -41,7 +41,7 @@ class AgentVoices:
             names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)
             message = f"The agent `{name}` has no settings for the Agent Client Protocol."
             return Fault.of(FaultKind.MISSING, message, help=f"Use cli:{name}. Agents with these settings: {names}.")
-        program = find_agent_cli_program(adapt_to_acp(agent) if kind == "acp" else agent, self._environ)
+        program = find_agent_cli_program(adapt_agent_cli_to_acp(agent) if kind == "acp" else agent, self._environ)
         if isinstance(program, Fault):
             return program
         pace = self._paces.setdefault(name, CallPacer(agent.concurrency))
@@ -60,10 +60,10 @@ def point_agent_cli_at_endpoint(
     return msgspec.structs.replace(
         agent,
         default_model=local.model,
-        argv=(*agent.argv, *(fill_agent_placeholders(word, values) for word in local.argv)),
+        argv=(*agent.argv, *(fill_agent_cli_placeholders(word, values) for word in local.argv)),
         set={
             **agent.set,
             "HOME": str(home),
-            **{name: fill_agent_placeholders(value, values) for name, value in local.set.items()},
+            **{name: fill_agent_cli_placeholders(value, values) for name, value in local.set.items()},
         },
     )

@@ -30,13 +30,13 @@ _PASSED_VARIABLES = (
 _SECRET_VARIABLES = ("*KEY*", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*_PROXY", "*_proxy")
 
 
-def filter_agent_environment(environ: Mapping[str, str], more: tuple[str, ...]) -> dict[str, str]:
+def filter_agent_cli_environment(environ: Mapping[str, str], more: tuple[str, ...]) -> dict[str, str]:
     """Return the variables that an agent may see; none reveals that it runs inside another agent."""
     globs = (*_PASSED_VARIABLES, *more)
     return {name: value for name, value in environ.items() if any(fnmatchcase(name, glob) for glob in globs)}
 
 
-def find_agent_environment_secrets(environment: Mapping[str, str]) -> list[str]:
+def find_agent_cli_environment_secrets(environment: Mapping[str, str]) -> list[str]:
     """Return the secret values among an agent's variables, which must not appear in a fault."""
     return [value for name, value in environment.items() if any(fnmatchcase(name, glob) for glob in _SECRET_VARIABLES)]
 
@@ -90,10 +90,10 @@ def write_agent_cli_files(root: Path, files: Mapping[str, str], values: Mapping[
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(fill_agent_placeholders(text, values))
+            file.write(fill_agent_cli_placeholders(text, values))
 
 
-def fill_agent_placeholders(text: str, values: Mapping[str, str]) -> str:
+def fill_agent_cli_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Replace each `{name}` by its value. Other braces stay, because many of these texts are JSON."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 

@@ -84,7 +84,7 @@ async def build_and_run_project_image(
                 return
             steps, cleanup = compose_steps
         try:
-            async with aclosing(run_project_engine_commands(engine, steps, bounds)) as run:
+            async with aclosing(run_project_container_commands(engine, steps, bounds)) as run:
                 async for event in run:
                     yield event
         finally:
@@ -153,7 +153,7 @@ def _compose_override(name: str, names: ComposeNames, bounds: Bounds) -> dict[st
     }
 
 
-async def run_project_engine_commands(
+async def run_project_container_commands(
     engine: ContainerEngine, steps: Sequence[tuple[str, ...]], bounds: Bounds
 ) -> AsyncGenerator[Output | Exit]:
     """Run engine commands one after another until one fails; the last one's end is the end of all."""

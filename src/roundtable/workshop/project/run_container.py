@@ -14,7 +14,7 @@ from roundtable.workshop.project.image_build import (
     ImageBuild,
     build_and_run_project_image,
     project_container_name,
-    run_project_engine_commands,
+    run_project_container_commands,
 )
 from roundtable.workshop.project.run_plan import RunPlan
 from roundtable.workshop.project.run_project import (
@@ -80,7 +80,9 @@ async def _check_service(
         deadline = deadline or time.monotonic() + SERVICE_START_SECONDS
         output = OutputLines(on_line)
         end = await follow_project_run(
-            run_project_engine_commands(engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)),
+            run_project_container_commands(
+                engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)
+            ),
             output,
         )
         if end.code == 0 or time.monotonic() > deadline:

@@ -277,7 +277,7 @@ class Worktrees:
             os.close(lock)
 
 
-def agent_branch_name(template: str, agent: str, task: str) -> str:
+def git_branch_name_for_agent(template: str, agent: str, task: str) -> str:
     """Return an agent's branch for a task, such as `agents/gpt/t-1`; characters that a branch cannot have become
     dashes."""
     for name, value in (("{agent}", agent), ("{task}", task)):

@@ -24,7 +24,7 @@ _FILES_READ_BY_PROGRAM = {
 _RUNS_NEXT_WORD = re.compile(r"(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|ruby|perl|php|env|source|\.|&&|\|\||[;|!]")
 
 
-def find_changed_check_files(
+def find_trial_check_files_in_change(
     files: Iterable[DraftFile], checks: Mapping[str, Sequence[str]], workspace: Path
 ) -> tuple[DraftFile, ...]:
     """Return those of the files that change a check, judged by its command and the files its program reads."""
@@ -41,7 +41,7 @@ def find_changed_check_files(
     )
 
 
-def restore_check_file(file: DraftFile) -> DraftFile | None:
+def restore_trial_check_file(file: DraftFile) -> DraftFile | None:
     """Return the file with its check part restored; None if nothing else in it is changed."""
     before, after = _read_both_packages(file)
     if before is None or after is None:
@@ -53,7 +53,7 @@ def restore_check_file(file: DraftFile) -> DraftFile | None:
     return msgspec.structs.replace(file, after=(json.dumps(restored, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def check_part_of_file(file: DraftFile) -> str:
+def trial_check_part_of_file(file: DraftFile) -> str:
     """Return which part of a file belongs to checks, for people."""
     path = file.was or file.path
     return f"the scripts of {path}" if PurePosixPath(path).name == _PACKAGE else path

@@ -11,7 +11,7 @@ from pathlib import Path
 from roundtable.workshop.repo.git import find_enclosing_git_repository, open_git
 
 
-def find_project_environment_python(workspace: Path) -> Path | None:
+def find_trial_python_in_project(workspace: Path) -> Path | None:
     """Return the interpreter of the project's own environment, if git does not track it.
 
     A run sees the folders that its links lead to, so an environment that came with the project's files is not trusted.
@@ -25,14 +25,14 @@ def find_project_environment_python(workspace: Path) -> Path | None:
         return next((_python_in(workspace / name) for name in environments if not git.is_tracked(name)), None)
 
 
-def python_has_pytest(own: Path | None) -> bool:
+def trial_python_has_pytest(own: Path | None) -> bool:
     """Tell whether the project's own Python has pytest, or ours if it has none."""
     if own is None:
         return importlib.util.find_spec("pytest") is not None
     return any(own.parent.parent.glob("lib*/python*/site-packages/pytest"))
 
 
-def find_python_with_pytest_on_path(workspace: Path) -> str:
+def find_trial_python_on_path(workspace: Path) -> str:
     """Return a Python on PATH that has pytest, or the one that a pytest on PATH belongs to; else empty."""
     beside_pytest = [str(Path(program).resolve().parent / "python") for program in _on_path("pytest", workspace)]
     programs = (*_on_path("python3", workspace), *_on_path("python", workspace), *beside_pytest)

@@ -53,19 +53,19 @@ class ListedChecks:
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])
         run = await run_sandbox_job(sandbox, Job(argv, str(self._workspace), bounds=self._bounds))
-        return sanitize_check_outcome(run.as_check(name, argv), self._redactor)
+        return sanitize_trial_check_outcome(run.as_check(name, argv), self._redactor)
 
 
-def sanitize_check_outcome(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
+def sanitize_trial_check_outcome(outcome: CheckOutcome, redactor: Redactor) -> CheckOutcome:
     """Return the outcome with its output freed from terminal control characters and secrets."""
     return msgspec.structs.replace(
         outcome,
         output=redactor.redact(sanitize_text(outcome.output)).strip("\n"),
-        finding=sanitize_reason(outcome.finding, redactor) if outcome.finding else None,
+        finding=sanitize_trial_reason(outcome.finding, redactor) if outcome.finding else None,
     )
 
 
-def sanitize_reason(reason: R, redactor: Redactor) -> R:
+def sanitize_trial_reason(reason: R, redactor: Redactor) -> R:
     """Return a reason with its texts freed from terminal control characters and secrets."""
 
     def sanitize(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 _MAX_REASON = 600
 
 
-def run_test_files(paths: list[str], bare: bool = False) -> dict[str, str]:
+def run_trial_test_files(paths: list[str], bare: bool = False) -> dict[str, str]:
     """Return why each test of these files failed, or an empty text where it passed; skipped tests are left out.
 
     On the `bare` tree, names that the tests import and that do not exist yet are defined so that only tests which use

@@ -79,7 +79,7 @@ async def run_trial_probes(
     return ProbeObservations(rows, answer.processor)
 
 
-def parse_call_outcome(text: str) -> CallOutcome:
+def parse_probe_call_outcome(text: str) -> CallOutcome:
     """Return the outcome of a call as the probe runner wrote it."""
     match text:
         case probe_runner.PROBE_TIMED_OUT:

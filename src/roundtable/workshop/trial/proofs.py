@@ -13,7 +13,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Job
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 from roundtable.workshop.sandbox import RunResult, run_sandbox_job
-from roundtable.workshop.trial.interpreter import find_project_environment_python
+from roundtable.workshop.trial.interpreter import find_trial_python_in_project
 
 _BOUNDS = Bounds(seconds=20, memory=1 << 30, processes=64, output=4_000)
 
@@ -46,22 +46,24 @@ class ProofInterpreter(msgspec.Struct, frozen=True):
     file: str
 
 
-def choose_proof_interpreters(workspace: Path) -> dict[str, ProofInterpreter]:
+def choose_trial_proof_interpreters(workspace: Path) -> dict[str, ProofInterpreter]:
     """Return the interpreters for proofs by language. Python is the project's own, if it has an environment."""
-    python = str(find_project_environment_python(workspace) or sys.executable)
+    python = str(find_trial_python_in_project(workspace) or sys.executable)
     return {
         "python": ProofInterpreter((python, "-c", _PYTHON_LAUNCHER), "roundtable_proof.py"),
         "javascript": ProofInterpreter(("node", "-e", _JAVASCRIPT_LAUNCHER), "roundtable_proof.cjs"),
     }
 
 
-async def run_proof_program(sandbox: Sandbox, interpreter: ProofInterpreter, program: str, tree: Path) -> RunResult:
+async def run_trial_proof_program(
+    sandbox: Sandbox, interpreter: ProofInterpreter, program: str, tree: Path
+) -> RunResult:
     """Run a program at the root of a copy of the tree."""
     argv = (*interpreter.argv, interpreter.file)
     return await run_sandbox_job(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
 
 
-def proof_run_verdict(run: RunResult) -> bool | None:
+def trial_proof_verdict(run: RunResult) -> bool | None:
     """Return whether the proof holds; None if it crashed, was stopped or did not decide."""
     return (
         {PROVED_EXIT_CODE: True, REFUTED_EXIT_CODE: False}.get(run.code)
@@ -70,7 +72,7 @@ def proof_run_verdict(run: RunResult) -> bool | None:
     )
 
 
-def check_proof_location(trees: Sequence[Path], path: str, last: int) -> str:
+def check_trial_proof_location(trees: Sequence[Path], path: str, last: int) -> str:
     """Return in one sentence why a location is in none of the trees; empty if it exists. Follows no links."""
     lengths = [length for tree in trees if (length := _count_lines(tree, path)) is not None]
     if not lengths:

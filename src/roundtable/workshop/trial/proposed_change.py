@@ -17,7 +17,7 @@ from roundtable.workshop.edit.validation import validate_edited_files
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.outline import list_defined_symbol_names
 from roundtable.workshop.symbols.revert_edits import revert_unrelated_symbol_edits
-from roundtable.workshop.trial.check_files import restore_check_file
+from roundtable.workshop.trial.check_files import restore_trial_check_file
 
 FORBIDDEN_PATH_REFUSALS = frozenset(
     {
@@ -78,15 +78,15 @@ class ProposedChange(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, checks=(*self.checks, CheckOutcome.built_in(kind, finding)))
 
 
-def revert_unrelated_candidate_edits(
+def revert_unrelated_edits_for_trial(
     change: ProposedChange, task_names: Set[str], *, changed: bool
 ) -> ProposedChange | None:
     """Restore code that the task does not name; None if nothing was restored or no change of code is left."""
     restored_sources: dict[str, bytes] = {}
     symbols: list[str] = []
-    new_names = {name for file in change.own_files if not is_test_change(file) for name in _names_added_by(file)}
+    new_names = {name for file in change.own_files if not is_trial_test_change(file) for name in _names_added_by(file)}
     for file in change.own_files:
-        if file.before is None or file.after is None or file.was or is_test_change(file):
+        if file.before is None or file.after is None or file.was or is_trial_test_change(file):
             continue
         restored = revert_unrelated_symbol_edits(
             file.path, file.before, file.after, task_names, new_names, changed=changed
@@ -98,7 +98,7 @@ def revert_unrelated_candidate_edits(
     narrower = msgspec.structs.replace(
         change, files=files, own_files=own_files, refused=validate_edited_files(own_files), reverted=tuple(symbols)
     )
-    return narrower if symbols and narrower.is_writable and has_candidate_code_changes(own_files) else None
+    return narrower if symbols and narrower.is_writable and has_trial_code_changes(own_files) else None
 
 
 def _replace_contents(files: Sequence[DraftFile], contents: Mapping[str, bytes]) -> tuple[DraftFile, ...]:
@@ -117,22 +117,22 @@ def _names_added_by(file: DraftFile) -> set[str]:
     return after - before
 
 
-def exclude_candidate_test_files(change: ProposedChange) -> ProposedChange:
+def exclude_test_files_from_trial(change: ProposedChange) -> ProposedChange:
     """Return the change without its test files: new tests are excluded, existing ones stay as they were."""
-    return msgspec.structs.replace(change, files=tuple(file for file in change.files if not is_test_change(file)))
+    return msgspec.structs.replace(change, files=tuple(file for file in change.files if not is_trial_test_change(file)))
 
 
-def exclude_forbidden_candidate_files(change: ProposedChange) -> ProposedChange:
+def exclude_forbidden_files_from_trial(change: ProposedChange) -> ProposedChange:
     """Return the change without files with forbidden paths, if it has other files."""
     dropped = tuple(refusal for refusal in change.refused if refusal.kind in FORBIDDEN_PATH_REFUSALS)
     refused = tuple(refusal for refusal in change.refused if refusal not in dropped)
     return msgspec.structs.replace(change, refused=refused, dropped=dropped) if change.own_files else change
 
 
-def exclude_new_candidate_tests(change: ProposedChange) -> ProposedChange:
+def exclude_new_tests_from_trial(change: ProposedChange) -> ProposedChange:
     """Return the change without its new tests. Tests that it deletes in return are kept."""
-    excluded = tuple(file.path for file in change.own_files if is_new_test_file(file))
-    skipped = {file.path for file in change.own_files if excluded and file.after is None and is_test_change(file)}
+    excluded = tuple(file.path for file in change.own_files if is_new_trial_test_file(file))
+    skipped = {file.path for file in change.own_files if excluded and file.after is None and is_trial_test_change(file)}
     files, own_files = (
         tuple(file for file in draft if file.path not in skipped.union(excluded))
         for draft in (change.files, change.own_files)
@@ -140,9 +140,9 @@ def exclude_new_candidate_tests(change: ProposedChange) -> ProposedChange:
     return msgspec.structs.replace(change, files=files, own_files=own_files, excluded_tests=excluded)
 
 
-def replace_candidate_tests(change: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
+def replace_tests_for_trial(change: ProposedChange, tests: Sequence[DraftFile]) -> ProposedChange:
     """Return the change with these new test files instead of its own."""
-    replaced = {file.path for file in (*change.own_files, *tests) if is_new_test_module(file)}
+    replaced = {file.path for file in (*change.own_files, *tests) if is_new_trial_test_module(file)}
     files, own_files = (
         (*(file for file in draft if file.path not in replaced), *tests) for draft in (change.files, change.own_files)
     )
@@ -150,12 +150,12 @@ def replace_candidate_tests(change: ProposedChange, tests: Sequence[DraftFile]) 
     return msgspec.structs.replace(change, files=files, own_files=own_files, refused=refused)
 
 
-def candidate_defines_any(change: ProposedChange, names: Set[str]) -> bool:
+def trial_candidate_defines_any(change: ProposedChange, names: Set[str]) -> bool:
     """Tell whether the change defines any of these names that did not exist before."""
     return any(not names.isdisjoint(_names_added_by(file)) for file in change.own_files)
 
 
-def suggest_new_test_path(files: Iterable[DraftFile], existing: Iterable[str]) -> str:
+def suggest_trial_test_path(files: Iterable[DraftFile], existing: Iterable[str]) -> str:
     """Return a free path for tests of the first Python code file among these; empty without one.
 
     No two test files get the same name, because test runners would take them for one module.
@@ -164,7 +164,7 @@ def suggest_new_test_path(files: Iterable[DraftFile], existing: Iterable[str]) -
         (
             Path(file.path).stem
             for file in files
-            if file.after and file.path.endswith(".py") and not is_test_change(file)
+            if file.after and file.path.endswith(".py") and not is_trial_test_change(file)
         ),
         "",
     )
@@ -175,40 +175,42 @@ def suggest_new_test_path(files: Iterable[DraftFile], existing: Iterable[str]) -
     return next((str(Path(folder, name)) for name in names if name not in taken), "") if module else ""
 
 
-def restore_check_files(files: Sequence[DraftFile], check_files: Sequence[DraftFile]) -> tuple[DraftFile, ...]:
+def restore_check_files_for_trial(
+    files: Sequence[DraftFile], check_files: Sequence[DraftFile]
+) -> tuple[DraftFile, ...]:
     """Return the files with their check parts restored."""
     paths = {file.path for file in check_files}
-    restored = ((restore_check_file(file) if file.path in paths else file) for file in files)
+    restored = ((restore_trial_check_file(file) if file.path in paths else file) for file in files)
     return tuple(file for file in restored if file is not None)
 
 
-def has_candidate_code_changes(files: Sequence[DraftFile]) -> bool:
+def has_trial_code_changes(files: Sequence[DraftFile]) -> bool:
     """Tell whether any of the files, except tests, is in a programming language."""
     return any(find_source_language(file.path) is not None and not is_test_file_name(file.path) for file in files)
 
 
-def is_test_change(file: DraftFile) -> bool:
+def is_trial_test_change(file: DraftFile) -> bool:
     return is_test_file_name(file.path) or is_test_file_name(file.was)
 
 
-def is_new_test_file(file: DraftFile) -> bool:
-    return file.before is None and is_test_change(file)
+def is_new_trial_test_file(file: DraftFile) -> bool:
+    return file.before is None and is_trial_test_change(file)
 
 
-def is_new_test_module(file: DraftFile) -> bool:
-    return is_new_test_file(file) and is_collected_test_file_name(file.path)
+def is_new_trial_test_module(file: DraftFile) -> bool:
+    return is_new_trial_test_file(file) and is_collected_test_file_name(file.path)
 
 
-def is_changed_test_file(file: DraftFile) -> bool:
-    return file.before is not None and file.before != file.after and is_test_change(file)
+def is_changed_trial_test_file(file: DraftFile) -> bool:
+    return file.before is not None and file.before != file.after and is_trial_test_change(file)
 
 
-def collect_candidate_tests(changes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
+def collect_trial_tests(changes: Iterable[ProposedChange]) -> dict[str, dict[str, str]]:
     """Return the tests of each seat whose files can be written."""
-    return {change.seat: read_candidate_test_sources(change.own_files) for change in changes if change.is_writable}
+    return {change.seat: read_trial_test_sources(change.own_files) for change in changes if change.is_writable}
 
 
-def read_candidate_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
+def read_trial_test_sources(files: Sequence[DraftFile]) -> dict[str, str]:
     """Return the texts of the test files among these; files that are not UTF-8 are skipped."""
     texts: dict[str, str] = {}
     for file in files:

@@ -15,9 +15,9 @@ from roundtable.core.candidate_reasons import PytestMissing, TestProgramMissing,
 from roundtable.core.text.file_names import is_collected_test_file_name
 from roundtable.workshop.repo.scratch_trees import list_working_tree_files
 from roundtable.workshop.trial.interpreter import (
-    find_project_environment_python,
-    find_python_with_pytest_on_path,
-    python_has_pytest,
+    find_trial_python_in_project,
+    find_trial_python_on_path,
+    trial_python_has_pytest,
 )
 
 CheckCommands = Mapping[str, Sequence[str]]
@@ -40,7 +40,7 @@ class RepositoryChecks(msgspec.Struct, frozen=True):
     unrun_reasons: tuple[UnrunReason, ...] = ()
 
 
-def find_check_commands_for_tree(
+def find_trial_check_commands_for_tree(
     listed: CheckCommands, workspace: Path, tree: Path, mounted: Iterable[str] = ()
 ) -> RepositoryChecks:
     """Return the checks for a tree of this workspace, where a run sees the mounted paths; none if nothing says how."""
@@ -54,7 +54,7 @@ def find_check_commands_for_tree(
     return _detect_checks(workspace, tree, _files(tree))
 
 
-def find_candidate_check_commands(tree: Path, added: Iterable[str]) -> CheckCommands:
+def find_trial_check_commands_of_candidate(tree: Path, added: Iterable[str]) -> CheckCommands:
     """Return the checks that a tree brings itself; Python tests are run one by one, regardless of them.
 
     Nothing is installed: if the tree needs packages, its tests could not pass.
@@ -68,7 +68,7 @@ def find_candidate_check_commands(tree: Path, added: Iterable[str]) -> CheckComm
     }
 
 
-def find_repository_check_commands(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
+def find_trial_check_commands_of_workspace(listed: CheckCommands, workspace: Path) -> RepositoryChecks:
     """Return the checks of a workspace as it is."""
     return (
         RepositoryChecks(listed)
@@ -92,10 +92,10 @@ def _detect_checks(workspace: Path, tree: Path, files: Collection[str]) -> Repos
     )
 
 
-def choose_test_python(checks: CheckCommands, workspace: Path) -> str:
+def choose_trial_python(checks: CheckCommands, workspace: Path) -> str:
     """Return what runs single Python tests: the interpreter of a check, else the project's own, else ours."""
     in_checks = (argv[0] for argv in checks.values() if PurePosixPath(argv[0]).name.startswith("python"))
-    return next(in_checks, "") or str(find_project_environment_python(workspace) or sys.executable)
+    return next(in_checks, "") or str(find_trial_python_in_project(workspace) or sys.executable)
 
 
 def _resolve_program(program: str, workspace: Path, tree: Path, mounted: Iterable[str]) -> str:
@@ -110,12 +110,12 @@ def _find_python_tests(tree: Path, files: Collection[str], workspace: Path) -> R
     tests = sorted(file for file in files if PurePosixPath(file).match("test_*.py") or file.endswith("_test.py"))
     if not tests:
         return RepositoryChecks()
-    own = find_project_environment_python(workspace)
+    own = find_trial_python_in_project(workspace)
     python = str(own or sys.executable)
     pytest_file = next((test for test in tests if _NEEDS_PYTEST.search(_read(tree / test))), "")
-    pytest_python = python if python_has_pytest(own) else ""
+    pytest_python = python if trial_python_has_pytest(own) else ""
     if pytest_file and not own and not pytest_python:
-        pytest_python = find_python_with_pytest_on_path(workspace)
+        pytest_python = find_trial_python_on_path(workspace)
     if pytest_python:
         return RepositoryChecks({"tests": (pytest_python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")})
     if pytest_file:

@@ -31,12 +31,12 @@ from roundtable.workshop.trial.distinguishing_inputs import (
 from roundtable.workshop.trial.probe_runner import PROBE_DIED, VALUE_SIGN
 from roundtable.workshop.trial.probes import (
     ProbeRequest,
-    parse_call_outcome,
+    parse_probe_call_outcome,
     read_probe_module_source,
     run_trial_probes,
 )
-from roundtable.workshop.trial.task_examples import extract_example_tests_from_task
-from roundtable.workshop.trial.test_counts import fail_checks_with_fewer_tests
+from roundtable.workshop.trial.task_examples import extract_trial_examples_from_task
+from roundtable.workshop.trial.test_counts import fail_trial_checks_with_fewer_tests
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ async def run_candidate_trials(
     )
 
 
-async def run_candidate_checks(
+async def run_trial_checks_of_candidate(
     sandbox: Sandbox,
     name: str,
     tree: Path,
@@ -244,7 +244,8 @@ class _TrialRun:
     ) -> dict[str, tuple[CheckOutcome, ...]]:
         """Return the checks of every tree; those that ran fewer tests than on the baseline fail."""
         counted = {
-            name: fail_checks_with_fewer_tests(checks, outcomes.get(BASELINE, ())) for name, checks in outcomes.items()
+            name: fail_trial_checks_with_fewer_tests(checks, outcomes.get(BASELINE, ()))
+            for name, checks in outcomes.items()
         }
         for name, checks in outcomes.items():
             for old, new in zip(checks, counted[name], strict=True):
@@ -277,7 +278,7 @@ class _TrialRun:
         runnable = [path for path in python if Path(path).name != "conftest.py"]
         request = ProbeRequest(
             (read_probe_module_source(probe_tests),),
-            (f"run_test_files({runnable!r}, bare={name == BASELINE})",),
+            (f"run_trial_test_files({runnable!r}, bare={name == BASELINE})",),
             _DEFAULT_SECONDS,
             _DEFAULT_SECONDS,
             _MAX_OBSERVATION,
@@ -310,7 +311,9 @@ class _TrialRun:
         texts = [text for files in tests.values() for path, text in files.items() if path.endswith(".py")]
         test_paths = {path for files in tests.values() for path in files}
         changed = await asyncio.to_thread(_find_changed_modules, list(trees.values()), test_paths)
-        calls = collect_trial_calls(texts, changed, [example.call for example in extract_example_tests_from_task(task)])
+        calls = collect_trial_calls(
+            texts, changed, [example.call for example in extract_trial_examples_from_task(task)]
+        )
         commands = collect_trial_commands(
             task,
             [
@@ -361,7 +364,7 @@ class _TrialRun:
             async with self._slots:
                 observations = await run_trial_probes(self._sandbox, tree, request, python=self._python, files={})
             row = observations.rows[0] if observations.rows else ()
-            return dict(zip(probes, map(parse_call_outcome, row), strict=False))
+            return dict(zip(probes, map(parse_probe_call_outcome, row), strict=False))
 
         return dict(zip(trees, await _run_concurrently(map(observe_tree, trees.values())), strict=True))
 

@@ -83,7 +83,7 @@ class TaskExample(NamedTuple):
         return self.call.partition("(")[0].rpartition(".")[0]
 
 
-def extract_example_tests_from_task(text: str) -> tuple[TaskExample, ...]:
+def extract_trial_examples_from_task(text: str) -> tuple[TaskExample, ...]:
     """Return every call in the text with a stated result; what is not certain is left out."""
     examples: dict[str, TaskExample | None] = {}
     for example in tuple(_find_call_examples(text)) or _find_value_examples(text):
@@ -92,12 +92,12 @@ def extract_example_tests_from_task(text: str) -> tuple[TaskExample, ...]:
     return tuple(example for example in examples.values() if example is not None)
 
 
-def has_example_call_tests(text: str) -> bool:
+def has_trial_example_calls(text: str) -> bool:
     """Tell whether the task has examples that are calls, not only values."""
     return any(_find_call_examples(text))
 
 
-def render_example_unittest(examples: Iterable[TaskExample], modules: Iterable[str]) -> str:
+def render_trial_example_unittest(examples: Iterable[TaskExample], modules: Iterable[str]) -> str:
     """Render a unittest file with a case for each example; names come from these modules if they exist.
 
     The owner of a call is taken as the name of a module.

@@ -60,7 +60,7 @@ _ERROR_WORDS = re.compile(
 _QUOTED_OR_CALLED_NAME = re.compile(r"`(?:[\w.]+\.)?(\w+)(?:\([^`]*\))?`|(?<!\w)(\w+)\(")
 
 
-def collect_candidate_task_words(session: Session, decision: str = "") -> str:
+def collect_trial_task_words(session: Session, decision: str = "") -> str:
     """Return the task, what was decided about it, and the plans for it.
 
     If the decision is to take what somebody wrote for the task, its words ask for nothing more.
@@ -84,12 +84,12 @@ def _position_names_only_files(session: Session) -> bool:
     return bool(session.charter.settings.get("task_only"))
 
 
-def find_decision_behind_candidate(session: Session) -> ContextItem | None:
+def find_decision_behind_trial(session: Session) -> ContextItem | None:
     """Return the decision as shown to the seat that carries it out, if there is one."""
     return next((item for item in session.charter.context if item.name == DECISION_CONTEXT_NAME), None)
 
 
-def is_candidate_file_in_task_words(words: str, file: DraftFile) -> bool:
+def is_trial_file_in_task_words(words: str, file: DraftFile) -> bool:
     """Tell whether words name a file, by path, name or stem, or something that it defines.
 
     A test counts as mentioned with the code that it tests.
@@ -100,7 +100,7 @@ def is_candidate_file_in_task_words(words: str, file: DraftFile) -> bool:
     return by_name or _mentions_any(words, _names_in_file(file))
 
 
-def guess_task_allows_test_changes(session: Session) -> bool:
+def guess_trial_allows_test_changes(session: Session) -> bool:
     """Guess from the question whether the person asks to change tests, as in `update its test`.
 
     Decisions and plans of seats do not count.
@@ -114,7 +114,7 @@ def guess_task_allows_test_changes(session: Session) -> bool:
     )
 
 
-def guess_task_allows_file_change(session: Session, file: DraftFile) -> bool:
+def guess_trial_allows_file_change(session: Session, file: DraftFile) -> bool:
     """Guess whether the person asks for changes of a file, by path or name, or of what it defined before."""
     names = "|".join(re.escape(path) for path in (file.was or file.path, file.path.rpartition("/")[2]))
     pattern = re.compile(rf"(?:{_CHANGE_WORDS}|{_ADD_WORDS})(?:{names})(?![\w/]|\.\w)", re.IGNORECASE | re.DOTALL)
@@ -123,7 +123,7 @@ def guess_task_allows_file_change(session: Session, file: DraftFile) -> bool:
     return any(not _is_negated(match) for match in matches) or _mentions_any(session.charter.question, old_names)
 
 
-def guess_task_allows_argument_mutation(session: Session) -> bool:
+def guess_trial_allows_argument_mutation(session: Session) -> bool:
     """Guess whether the task allows a function to mutate its arguments; forbidding words do not count."""
     words = f"{session.charter.question}\n\n{_decided_position(session)}"
     matches = (
@@ -134,7 +134,7 @@ def guess_task_allows_argument_mutation(session: Session) -> bool:
     )
 
 
-def guess_task_allows_new_errors(session: Session) -> bool:
+def guess_trial_allows_new_errors(session: Session) -> bool:
     """Guess whether the task allows calls to raise errors that they did not raise before."""
     return _ERROR_WORDS.search(f"{session.charter.question}\n{_decided_position(session)}") is not None
 

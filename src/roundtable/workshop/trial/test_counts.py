@@ -35,7 +35,7 @@ _VOLATILE_TEXT = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b|(
 _PYTEST_COUNTS = re.compile(r"(\d+) (?:passed|failed|xfailed|xpassed)\b")
 
 
-def parse_executed_test_count(output: str) -> int | None:
+def parse_trial_test_count(output: str) -> int | None:
     """Return how many tests ran and were not skipped, by the last summary line; None without one."""
     counts = [(match.start(), int(match[1]) - int(match[2] or 0)) for match in _UNITTEST_SUMMARY.finditer(output)]
     counts += [
@@ -44,12 +44,12 @@ def parse_executed_test_count(output: str) -> int | None:
     return max(counts)[1] if counts else None
 
 
-def fail_checks_with_fewer_tests(
+def fail_trial_checks_with_fewer_tests(
     outcomes: Sequence[CheckOutcome], baseline: Sequence[CheckOutcome]
 ) -> tuple[CheckOutcome, ...]:
     """Return the checks of a candidate; those that ran fewer tests than on the baseline tree fail."""
     counts = {
-        outcome.name: count for outcome in baseline if (count := parse_executed_test_count(outcome.output)) is not None
+        outcome.name: count for outcome in baseline if (count := parse_trial_test_count(outcome.output)) is not None
     }
     return tuple(
         _fail_if_fewer(outcome, counts[outcome.name]) if outcome.passed and outcome.name in counts else outcome
@@ -57,13 +57,13 @@ def fail_checks_with_fewer_tests(
     )
 
 
-def find_uninformative_check_reason(outcome: CheckOutcome, baseline: CheckOutcome | None) -> UnrunReason | None:
+def find_uninformative_trial_check_reason(outcome: CheckOutcome, baseline: CheckOutcome | None) -> UnrunReason | None:
     """Return why a check says nothing about a candidate; None if it says something.
 
     It ran no test, or it could not start, here and on the baseline tree (if it was run there) for the same reason.
     """
     if outcome.passed:
-        return CheckRanNoTests(outcome.name) if parse_executed_test_count(outcome.output) == 0 else None
+        return CheckRanNoTests(outcome.name) if parse_trial_test_count(outcome.output) == 0 else None
     if baseline is None and _did_not_start(outcome):
         return CheckNotStarted(outcome.name, outcome.failure_line)
     if (
@@ -77,7 +77,7 @@ def find_uninformative_check_reason(outcome: CheckOutcome, baseline: CheckOutcom
 
 def _did_not_start(outcome: CheckOutcome) -> bool:
     """Tell whether the output shows that a check did not start. A failure alone does not show it."""
-    if parse_executed_test_count(outcome.output) is not None:
+    if parse_trial_test_count(outcome.output) is not None:
         return False
     return outcome.code in _NOT_STARTED_EXIT_CODES or _MISSING_DEPENDENCY.fullmatch(outcome.output.strip()) is not None
 
@@ -88,7 +88,7 @@ def _stable_result(outcome: CheckOutcome) -> tuple[int | None, str]:
 
 
 def _fail_if_fewer(outcome: CheckOutcome, expected: int) -> CheckOutcome:
-    count = parse_executed_test_count(outcome.output)
+    count = parse_trial_test_count(outcome.output)
     if count is not None and count >= expected:
         return outcome
     return msgspec.structs.replace(outcome, code=1, finding=FewerTestsRun(count or 0, expected))

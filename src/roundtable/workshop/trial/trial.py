@@ -41,56 +41,56 @@ from roundtable.workshop.repo.scratch_trees import (
 )
 from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.symbols.python_code import python_module_name
-from roundtable.workshop.trial.check_files import find_changed_check_files
-from roundtable.workshop.trial.listed_checks import sanitize_check_outcome, sanitize_reason
+from roundtable.workshop.trial.check_files import find_trial_check_files_in_change
+from roundtable.workshop.trial.listed_checks import sanitize_trial_check_outcome, sanitize_trial_reason
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
-    candidate_defines_any,
-    collect_candidate_tests,
-    exclude_candidate_test_files,
-    exclude_forbidden_candidate_files,
-    exclude_new_candidate_tests,
-    is_changed_test_file,
-    is_new_test_file,
-    is_new_test_module,
-    is_test_change,
-    read_candidate_test_sources,
-    replace_candidate_tests,
-    restore_check_files,
-    revert_unrelated_candidate_edits,
-    suggest_new_test_path,
+    collect_trial_tests,
+    exclude_forbidden_files_from_trial,
+    exclude_new_tests_from_trial,
+    exclude_test_files_from_trial,
+    is_changed_trial_test_file,
+    is_new_trial_test_file,
+    is_new_trial_test_module,
+    is_trial_test_change,
+    read_trial_test_sources,
+    replace_tests_for_trial,
+    restore_check_files_for_trial,
+    revert_unrelated_edits_for_trial,
+    suggest_trial_test_path,
+    trial_candidate_defines_any,
 )
 from roundtable.workshop.trial.repository_checks import (
     CheckCommands,
-    choose_test_python,
-    find_candidate_check_commands,
-    find_check_commands_for_tree,
-    find_repository_check_commands,
+    choose_trial_python,
+    find_trial_check_commands_for_tree,
+    find_trial_check_commands_of_candidate,
+    find_trial_check_commands_of_workspace,
 )
-from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_checks, run_candidate_trials
+from roundtable.workshop.trial.run_candidates import TrialTask, run_candidate_trials, run_trial_checks_of_candidate
 from roundtable.workshop.trial.task_examples import (
     TaskExample,
-    extract_example_tests_from_task,
-    render_example_unittest,
+    extract_trial_examples_from_task,
+    render_trial_example_unittest,
 )
 from roundtable.workshop.trial.task_word_guesses import (
-    collect_candidate_task_words,
-    guess_task_allows_argument_mutation,
-    guess_task_allows_file_change,
-    guess_task_allows_new_errors,
-    guess_task_allows_test_changes,
+    collect_trial_task_words,
+    guess_trial_allows_argument_mutation,
+    guess_trial_allows_file_change,
+    guess_trial_allows_new_errors,
+    guess_trial_allows_test_changes,
 )
 from roundtable.workshop.trial.trial_results import BASELINE, TrialResults
 from roundtable.workshop.trial.verdicts import (
-    add_original_test_outcomes,
     add_trial_check_outcomes,
+    add_trial_outcomes_of_original_tests,
     collect_distinguishing_trial_outputs,
     fail_trial_on_finding,
     fail_uncorroborated_trial_candidates,
     list_seats_passing_trial,
     rank_by_trial_results,
 )
-from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_tree_dependencies
+from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_trial_tree_dependencies
 
 TreeBuilder = Callable[[Path, Path, Sequence[DraftFile]], None]
 """Builds the tree that a draft of a workspace is run on."""
@@ -121,7 +121,7 @@ class CandidateTrial:
         """Read the changes in a seat's reply and apply them to a draft in memory."""
         try:
             changes = _with_digests_as_shown(
-                parse_reply_file_changes(move.text, move.seat, candidate_request_source(session), scope),
+                parse_reply_file_changes(move.text, move.seat, trial_request_source(session), scope),
                 session,
                 move,
                 base_draft,
@@ -140,7 +140,7 @@ class CandidateTrial:
         """Try the last change of each of these seats in these rounds."""
         base_draft = await self._drafts.load_files(effect.over)
         written = await self._read_last_changes(session, effect, base_draft)
-        tried = await self._run_and_judge(session, written, collect_candidate_tests(written), base_draft, sandbox, tell)
+        tried = await self._run_and_judge(session, written, collect_trial_tests(written), base_draft, sandbox, tell)
         if not session.charter.has_stages:
             tried = await self._revert_unrelated_edits(session, written, tried, base_draft, sandbox, tell)
             tried = fail_uncorroborated_trial_candidates(session.charter.question, *tried), tried[1]
@@ -160,16 +160,18 @@ class CandidateTrial:
             collect_distinguishing_trial_outputs(trials, ranking, best),
             self.sanitize_reasons(trials.list_unrun_reasons(trials.candidates)),
             self.sanitize_outcomes(trials.checks.get(BASELINE, ())),
-            suggest_new_test_path([file for change in changes for file in change.own_files], await self._tree_files()),
+            suggest_trial_test_path(
+                [file for change in changes for file in change.own_files], await self._tree_files()
+            ),
         )
 
     async def try_merged(self, session: Session, effect: TryMerged, sandbox: Sandbox, tell: LineCallback) -> MergeTried:
         """Try a merged change like its base candidate, with the tests that the author of the base wrote."""
         base_draft = await self._drafts.load_files(effect.over)
-        tests = collect_candidate_tests(await self._read_last_changes(session, effect, base_draft))
+        tests = collect_trial_tests(await self._read_last_changes(session, effect, base_draft))
         files = await self._drafts.load_files(effect.draft)
         own_files = compare_edit_drafts(base_draft, files)
-        tests[effect.base] = read_candidate_test_sources(own_files) | tests.get(effect.base, {})
+        tests[effect.base] = read_trial_test_sources(own_files) | tests.get(effect.base, {})
         change = ProposedChange(effect.base, files, validate_edited_files(own_files), own_files)
         (change,), trials = await self._run_and_judge(session, [change], tests, base_draft, sandbox, tell)
         return MergeTried(await self._make_candidate(change, trials, ()))
@@ -186,7 +188,7 @@ class CandidateTrial:
             if seat_moves
         ]
         return (
-            list(map(exclude_forbidden_candidate_files, changes)) if session.charter.starts_without_files else changes
+            list(map(exclude_forbidden_files_from_trial, changes)) if session.charter.starts_without_files else changes
         )
 
     def _read_last_change(
@@ -201,14 +203,14 @@ class CandidateTrial:
         tests: tuple[DraftFile, ...] = ()
         for move in later:
             latest = self.read_proposed_change(session, move, base_draft)
-            new_tests = tuple(filter(is_new_test_module, latest.own_files))
+            new_tests = tuple(filter(is_new_trial_test_module, latest.own_files))
             if session.rounds[move.round].opened.turns.purpose == "tests" or (
                 change.own_files and latest.is_writable and new_tests == latest.own_files
             ):
                 tests = new_tests or tests
             else:
                 change, tests = latest, () if new_tests else tests
-        return replace_candidate_tests(change, tests) if tests else change
+        return replace_tests_for_trial(change, tests) if tests else change
 
     async def _revert_unrelated_edits(
         self,
@@ -225,7 +227,7 @@ class CandidateTrial:
         loses another. A narrower change is kept only if it passes everything, or lacks only evidence that was missing
         before too.
         """
-        task_names = set(re.findall(r"\w+", collect_candidate_task_words(session)))
+        task_names = set(re.findall(r"\w+", collect_trial_task_words(session)))
         accepted: dict[str, ProposedChange] = {}
         for changed in (False, True):
             changes, trials = tried
@@ -234,7 +236,7 @@ class CandidateTrial:
             )
             without_evidence = {change.seat for change in changes if change.lacks_evidence}
             narrowed = [
-                await asyncio.to_thread(revert_unrelated_candidate_edits, change, task_names, changed=changed)
+                await asyncio.to_thread(revert_unrelated_edits_for_trial, change, task_names, changed=changed)
                 for change in written
                 if change.seat in broken
             ]
@@ -243,7 +245,7 @@ class CandidateTrial:
                 tell(f"Trying again without edits that the task does not name: {', '.join(narrower)}")
                 combined = [{**accepted, **narrower}.get(change.seat, change) for change in written]
                 retried = await self._run_and_judge(
-                    session, combined, collect_candidate_tests(written), base_draft, sandbox, tell
+                    session, combined, collect_trial_tests(written), base_draft, sandbox, tell
                 )
                 passing = {
                     change.seat
@@ -252,7 +254,7 @@ class CandidateTrial:
                     or (
                         change.passes_all_but_evidence
                         and change.seat in without_evidence
-                        and (not changed or candidate_defines_any(change, task_names))
+                        and (not changed or trial_candidate_defines_any(change, task_names))
                     )
                 }
                 if passing.issuperset(narrower):
@@ -272,9 +274,9 @@ class CandidateTrial:
     ) -> tuple[Sequence[ProposedChange], TrialResults]:
         """Run all changes that can be written, and hold them to everything that a change has to pass."""
         writable = {change.seat: change for change in changes if change.is_writable}
-        code = {seat: exclude_new_candidate_tests(change).files for seat, change in writable.items()}
-        examples = render_example_test_file(
-            extract_example_tests_from_task(session.charter.question), [change.files for change in writable.values()]
+        code = {seat: exclude_new_tests_from_trial(change).files for seat, change in writable.items()}
+        examples = render_trial_example_test_file(
+            extract_trial_examples_from_task(session.charter.question), [change.files for change in writable.values()]
         )
         trials = await self.run_drafts(
             {BASELINE: base_draft, **code}, sandbox, tell, tests, examples, session.charter.question
@@ -284,9 +286,9 @@ class CandidateTrial:
             add_trial_check_outcomes(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
             for change in changes
         ]
-        if not (is_staged or guess_task_allows_argument_mutation(session)):
+        if not (is_staged or guess_trial_allows_argument_mutation(session)):
             changes = [fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects) for change in changes]
-        if not (is_staged or guess_task_allows_new_errors(session)):
+        if not (is_staged or guess_trial_allows_new_errors(session)):
             changes = [fail_trial_on_finding(change, CheckKind.REGRESSION, trials.regressions) for change in changes]
         changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)
         if not is_staged:
@@ -305,38 +307,38 @@ class CandidateTrial:
         with_tests = {
             change.seat: change.files
             for change in changes
-            if change.passes_all_but_evidence and any(map(is_new_test_file, change.own_files))
+            if change.passes_all_but_evidence and any(map(is_new_trial_test_file, change.own_files))
         }
         if not with_tests or not trials.baseline:
             return list(changes)
         repeated = await self.run_drafts({BASELINE: base_draft, **with_tests}, sandbox, tell)
         breaking = {seat for seat in with_tests if not all(check.passed for check in repeated.informative_checks(seat))}
-        return [exclude_new_candidate_tests(change) if change.seat in breaking else change for change in changes]
+        return [exclude_new_tests_from_trial(change) if change.seat in breaking else change for change in changes]
 
     async def _judge_with_original_tests(
         self, session: Session, changes: Sequence[ProposedChange], sandbox: Sandbox, tell: LineCallback
     ) -> list[ProposedChange]:
         """Check that what passes also passes the original tests and check files; restore those it need not change."""
-        keeps_tests = not guess_task_allows_test_changes(session)
+        keeps_tests = not guess_trial_allows_test_changes(session)
         check_files = {
             change.seat: await asyncio.to_thread(self.find_changed_check_files, session, change.own_files)
             for change in changes
             if change.passes_all_but_evidence
         }
         restored = {
-            change.seat: restore_check_files(
-                (exclude_candidate_test_files(change) if keeps_tests else change).files, check_files[change.seat]
+            change.seat: restore_check_files_for_trial(
+                (exclude_test_files_from_trial(change) if keeps_tests else change).files, check_files[change.seat]
             )
             for change in changes
             if change.passes_all_but_evidence
-            and (check_files[change.seat] or (keeps_tests and any(map(is_changed_test_file, change.own_files))))
+            and (check_files[change.seat] or (keeps_tests and any(map(is_changed_trial_test_file, change.own_files))))
         }
         if not restored:
             return list(changes)
         tell("Repeating with the original tests:")
         repeated = await self.run_drafts(restored, sandbox, tell)
         return [
-            add_original_test_outcomes(
+            add_trial_outcomes_of_original_tests(
                 change,
                 repeated.informative_checks(change.seat),
                 find_tests_changed_by_draft(change.own_files) if keeps_tests else {},
@@ -354,14 +356,14 @@ class CandidateTrial:
         """
         if session.charter.has_stages:
             return ()
-        tests_too = guess_task_allows_test_changes(session)
-        changed = find_changed_check_files(
-            files, find_repository_check_commands(self._listed, self._workspace).commands, self._workspace
+        tests_too = guess_trial_allows_test_changes(session)
+        changed = find_trial_check_files_in_change(
+            files, find_trial_check_commands_of_workspace(self._listed, self._workspace).commands, self._workspace
         )
         return tuple(
             file
             for file in changed
-            if not (guess_task_allows_file_change(session, file) or (tests_too and is_test_change(file)))
+            if not (guess_trial_allows_file_change(session, file) or (tests_too and is_trial_test_change(file)))
         )
 
     async def _make_candidate(
@@ -404,7 +406,7 @@ class CandidateTrial:
             await create_working_trees_concurrently(
                 [partial(builder, self._workspace, tree, drafts.get(name, ())) for name, tree in trees.items()]
             )
-            dependencies = await asyncio.to_thread(find_tree_dependencies, self._workspace, self._copy)
+            dependencies = await asyncio.to_thread(find_trial_tree_dependencies, self._workspace, self._copy)
             await create_working_trees_concurrently(
                 [
                     partial(copy_working_tree_files, self._workspace, tree, dependencies.copied)
@@ -412,9 +414,9 @@ class CandidateTrial:
                 ]
             )
             repository_checks = await asyncio.to_thread(
-                find_check_commands_for_tree, self._listed, self._workspace, trees[BASELINE], dependencies.lent
+                find_trial_check_commands_for_tree, self._listed, self._workspace, trees[BASELINE], dependencies.lent
             )
-            python = await asyncio.to_thread(choose_test_python, repository_checks.commands, self._workspace)
+            python = await asyncio.to_thread(choose_trial_python, repository_checks.commands, self._workspace)
             mounted = WorkspaceMount(sandbox, self._workspace, dependencies.lent)
             trials = await run_candidate_trials(
                 mounted,
@@ -429,8 +431,8 @@ class CandidateTrial:
             candidate_checks: dict[str, tuple[CheckOutcome, ...]] = {}
             for name in () if repository_checks.commands else drafts:
                 added_tests = tests.get(name, {})
-                commands = await asyncio.to_thread(find_candidate_check_commands, trees[name], added_tests)
-                candidate_checks[name] = await run_candidate_checks(
+                commands = await asyncio.to_thread(find_trial_check_commands_of_candidate, trees[name], added_tests)
+                candidate_checks[name] = await run_trial_checks_of_candidate(
                     mounted, name, trees[name], commands, added_tests, tell, self._seconds
                 )
             return msgspec.structs.replace(
@@ -444,14 +446,14 @@ class CandidateTrial:
 
     def sanitize_reasons(self, reasons: Sequence[UnrunReason]) -> tuple[UnrunReason, ...]:
         """Return reasons that quote checks without secrets and control characters."""
-        return tuple(sanitize_reason(reason, self._redactor) for reason in reasons)
+        return tuple(sanitize_trial_reason(reason, self._redactor) for reason in reasons)
 
     def sanitize_outcomes(self, outcomes: Sequence[CheckOutcome]) -> tuple[CheckOutcome, ...]:
         """Return outcomes of checks without secrets and control characters in their output."""
-        return tuple(sanitize_check_outcome(outcome, self._redactor) for outcome in outcomes)
+        return tuple(sanitize_trial_check_outcome(outcome, self._redactor) for outcome in outcomes)
 
 
-def candidate_request_source(session: Session) -> str:
+def trial_request_source(session: Session) -> str:
     """Return what asks for a change: the decision that is carried out, or the slug of the task."""
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 
@@ -478,7 +480,9 @@ def _with_digests_as_shown(
     )
 
 
-def render_example_test_file(examples: Sequence[TaskExample], drafts: Iterable[Sequence[DraftFile]]) -> dict[str, str]:
+def render_trial_example_test_file(
+    examples: Sequence[TaskExample], drafts: Iterable[Sequence[DraftFile]]
+) -> dict[str, str]:
     """Render the person's examples as a test file, if a draft has Python code that they could be about.
 
     A call of something other than a module, such as `stack.peek()`, cannot be understood alone.
@@ -488,4 +492,6 @@ def render_example_test_file(examples: Sequence[TaskExample], drafts: Iterable[S
     }
     modules = [module for path in sorted(paths) if (module := python_module_name(path))]
     usable = [example for example in examples if example.owner in ("", *modules)]
-    return {"test_examples_of_the_task.py": render_example_unittest(usable, modules)} if usable and modules else {}
+    return (
+        {"test_examples_of_the_task.py": render_trial_example_unittest(usable, modules)} if usable and modules else {}
+    )

@@ -8,7 +8,7 @@ from roundtable.core.candidate_reasons import ArgumentsMutated, CallBroken, Call
 from roundtable.core.decide.candidate_ranking import CandidateRun
 from roundtable.core.effects import CheckOutcome
 from roundtable.core.values import Value
-from roundtable.workshop.trial.test_counts import find_uninformative_check_reason
+from roundtable.workshop.trial.test_counts import find_uninformative_trial_check_reason
 
 BASELINE = ""
 """The name of the tree without any candidate."""
@@ -67,7 +67,7 @@ class TrialResults(Value, frozen=True):
         reasons = {
             outcome.name: reason
             for outcome in outcomes
-            if (reason := find_uninformative_check_reason(outcome, baseline.get(outcome.name)))
+            if (reason := find_uninformative_trial_check_reason(outcome, baseline.get(outcome.name)))
         }
         return reasons | {name: CheckFlaky(name) for name in self._flaky_check_names(candidate)}
 

@@ -22,12 +22,12 @@ from roundtable.core.decide.candidate_ranking import CandidateRanking, decide_ca
 from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcome
 from roundtable.workshop.trial.proposed_change import (
     ProposedChange,
-    exclude_new_candidate_tests,
-    has_candidate_code_changes,
-    read_candidate_test_sources,
-    restore_check_files,
+    exclude_new_tests_from_trial,
+    has_trial_code_changes,
+    read_trial_test_sources,
+    restore_check_files_for_trial,
 )
-from roundtable.workshop.trial.task_examples import has_example_call_tests
+from roundtable.workshop.trial.task_examples import has_trial_example_calls
 from roundtable.workshop.trial.trial_results import TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3
@@ -71,20 +71,20 @@ def add_trial_check_outcomes(change: ProposedChange, trials: TrialResults, *, ne
     own_tests = {test: passed for test, passed in tests.items() if trials.authors.get(test) == change.seat}
     passes_examples = any(check.kind is CheckKind.EXAMPLES and check.passed for check in checks)
     if passes_examples:
-        own_tests = own_tests or mark_unrunnable_tests_failed(read_candidate_test_sources(change.own_files))
+        own_tests = own_tests or mark_unrunnable_trial_tests_failed(read_trial_test_sources(change.own_files))
     failed = [test for test, passed in own_tests.items() if not passed]
     authors = trials.evidence_authors(change.seat)
     has_other_evidence = any(author != change.seat for author in authors)
     if failed and (passes_examples or (has_other_evidence and all(map(trials.fails_on_all_candidates, failed)))):
-        change = exclude_new_candidate_tests(change)
+        change = exclude_new_tests_from_trial(change)
     else:
-        checks = (*checks, *summarize_own_tests(own_tests))
+        checks = (*checks, *summarize_trial_of_own_tests(own_tests))
     was_run = change.seat in trials.checks
     change = msgspec.structs.replace(change, checks=checks)
     lacks_evidence = (
         needs_evidence
         and was_run
-        and has_candidate_code_changes(change.own_files)
+        and has_trial_code_changes(change.own_files)
         and not (trials.fixed_checks(checks) or authors)
     )
     return change.with_failed_check(CheckKind.EVIDENCE, NoEvidence()) if lacks_evidence else change
@@ -115,13 +115,13 @@ def fail_uncorroborated_trial_candidates(
     doubt, equal ones are too, and a candidate without code and evidence is no alternative.
     """
     examples = BUILT_IN_CHECK_NAMES[CheckKind.EXAMPLES]
-    weak_checks = set[str]() if has_example_call_tests(task) and trials.counted_examples > 1 else {examples}
+    weak_checks = set[str]() if has_trial_example_calls(task) and trials.counted_examples > 1 else {examples}
     if not trials.baseline or len(changes) < 2:
         return changes
     unproven = {
         change.seat
         for change in changes
-        if has_candidate_code_changes(change.own_files) and not trials.fixed_checks(change.checks) - weak_checks
+        if has_trial_code_changes(change.own_files) and not trials.fixed_checks(change.checks) - weak_checks
     }
     doubts: dict[str, tuple[CheckKind, CheckFinding]] = {
         seat: (CheckKind.EVIDENCE, NotCorroborated()) for seat in unproven if not trials.has_own_evidence(seat)
@@ -147,7 +147,7 @@ def fail_uncorroborated_trial_candidates(
         change.seat
         for change in changes
         if change.passes_all_checks
-        and not has_candidate_code_changes(change.own_files)
+        and not has_trial_code_changes(change.own_files)
         and not trials.fixed_checks(change.checks)
     }
     return [
@@ -174,7 +174,7 @@ def fail_trial_on_finding(
     return change.with_failed_check(check, against[0]) if against else change
 
 
-def add_original_test_outcomes(
+def add_trial_outcomes_of_original_tests(
     change: ProposedChange, outcomes: Sequence[CheckOutcome], tests: Container[str], check_files: Sequence[DraftFile]
 ) -> ProposedChange:
     """Return the candidate with checks that fail on the original tests, or without its needless changes of them."""
@@ -182,21 +182,21 @@ def add_original_test_outcomes(
     if failed:
         return msgspec.structs.replace(change, checks=(*change.checks, *failed))
     files, own_files = (
-        restore_check_files([file for file in draft if file.path not in tests], check_files)
+        restore_check_files_for_trial([file for file in draft if file.path not in tests], check_files)
         for draft in (change.files, change.own_files)
     )
     restored = tuple(file.path for file in change.own_files if file.path in tests or file in check_files)
     return msgspec.structs.replace(change, files=files, own_files=own_files, restored=restored) if own_files else change
 
 
-def summarize_own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
+def summarize_trial_of_own_tests(passed: Mapping[str, bool]) -> tuple[CheckOutcome, ...]:
     """Return the tests that come with a change as one check; nothing if there are none."""
     failed = tuple(name for name, success in passed.items() if not success)
     finding = OwnTestsFailed(failed) if failed else None
     return (CheckOutcome.built_in(CheckKind.OWN_TESTS, finding, passed=not failed),) if passed else ()
 
 
-def mark_unrunnable_tests_failed(tests: Mapping[str, str]) -> dict[str, bool]:
+def mark_unrunnable_trial_tests_failed(tests: Mapping[str, str]) -> dict[str, bool]:
     """Return each Python test file of which no test could be run, as a failed test."""
     files = {path: text for path, text in tests.items() if Path(path).suffix == ".py" and Path(path).stem != "conftest"}
     return {path: False for path, text in files.items() if "def test" in text}

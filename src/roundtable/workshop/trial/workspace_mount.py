@@ -31,7 +31,7 @@ class TreeDependencies(NamedTuple):
     copied: tuple[str, ...]
 
 
-def find_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDependencies:
+def find_trial_tree_dependencies(workspace: Path, rules: Sequence[str]) -> TreeDependencies:
     """Return the installed node_modules of a workspace and the ignored files that the rules name; no secrets.
 
     Links in node_modules are copied: in a workspace of packages they lead to the packages of the tree.

@@ -55,8 +55,8 @@ def test_anything_but_a_regular_file_is_refused_immediately(workspace: Path) -> 
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(os.path.relpath(workspace / "socket"))
         (workspace / "zero").symlink_to("/dev/zero")
-        assert "not a plain file" in refusal(workspace, "pipe")
-        assert "not a plain file" in refusal(workspace, "pipe:1-5")
+        assert "not a regular file" in refusal(workspace, "pipe")
+        assert "not a regular file" in refusal(workspace, "pipe:1-5")
         assert "cannot be read" in refusal(workspace, "socket")
         assert "outside" in refusal(workspace, "zero")
     assert "is a folder" in refusal(workspace, ".")

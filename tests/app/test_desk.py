@@ -146,7 +146,7 @@ async def test_a_missing_script_is_a_fault_of_its_seat(desk: Roundtable, workspa
 async def test_a_meeting_whose_seats_cannot_speak_is_not_opened(desk: Roundtable) -> None:
     with pytest.raises(UsageError) as caught:
         await desk.meetings.open(agenda())
-    assert caught.value.message == "0 of 3 seats can speak, but the quorum needs 2."
+    assert caught.value.message == "0 of 3 seats can speak, but the quorum requires 2."
     assert "Seat gpt cannot speak: There is no script" in caught.value.help
     assert await desk.sessions.list() == []
 

@@ -84,7 +84,7 @@ async def test_the_json_report_of_doctor_has_stable_keys(places: Places, workspa
         ("openai:gpt-4o", "no_key", "Set the variable OPENAI_API_KEY, or store it: `roundtable keys set openai`."),
         ("nobody:x", "missing", "no endpoint called"),
         ("cli:nowhere", "missing", "no agent called `nowhere`"),
-        ("gone:x", "unreachable", "Nothing answers at http://127.0.0.1:9/v1"),
+        ("gone:x", "unreachable", "No server answers at http://127.0.0.1:9/v1"),
         ("other:x", "missing", "needs the variable OTHER_URL"),
     ],
 )
@@ -155,7 +155,7 @@ async def test_doctor_asks_a_fallback_chain_until_one_voice_answers(places: Plac
     seat = report.participants["a"]
     assert report.ok
     assert seat.note.endswith("in place of lab:x")
-    assert seat.voices[0].note.endswith("The provider rejected your stored LAB_KEY: check that key.")
+    assert seat.voices[0].note.endswith("The provider rejected your stored LAB_KEY. Check the key.")
     assert seat.voices[-1].note == "script read (not tested)"
     assert all("roundtable doctor" not in check.note for check in seat.voices)
 
@@ -251,7 +251,7 @@ async def test_doctor_checks_the_offered_seats_if_none_are_configured(places: Pl
     assert [seat.voices for seat in offered] == [("lab:alpha",)] * 3
     assert list(report.participants) == [seat.name for seat in offered]
     assert (report.ok, report.seats_from) == (True, "found")
-    assert any("requires --seat in a pipe" in advice for advice in report.advice)
+    assert any("in a script, add `--seat`" in advice for advice in report.advice)
 
 
 async def test_doctor_reports_an_invalid_seat_and_still_checks_the_others(

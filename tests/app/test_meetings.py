@@ -165,7 +165,7 @@ async def test_an_unknown_meeting_is_refused_with_the_nearest_name_and_the_list(
 
 async def test_a_meeting_file_cannot_take_the_name_of_a_shipped_meeting(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/knights.toml", BOARD)
-    with pytest.raises(ConfigError, match="knights is the name of a shipped meeting"):
+    with pytest.raises(ConfigError, match="knights is already the name of a built-in meeting"):
         await desk.meetings.draft(agenda("knights"))
 
 
@@ -196,12 +196,12 @@ async def test_a_preset_cannot_set_what_only_an_option_or_a_session_sets(desk: R
     [
         (BOARD.replace("purpose", "porpoise"), "there is no setting porpoise in rounds.", "Did you mean `purpose`?"),
         (BOARD.replace("score-json", "scores"), "rounds.codec cannot be scores, only agree-object-add,", ""),
-        (BOARD.replace("score_threshold", "the_threshold"), "rule.name cannot be", "Did you mean `score_threshold`?"),
+        (BOARD.replace("score_threshold", "the_threshold"), "not a decision rule", "Did you mean `score_threshold`?"),
         (BOARD.replace("score_threshold", "ranked"), "the codec of the last round must be ranked-ballot.", ""),
         (OBJECTING, "this rule needs an earlier round with the codec position.", ""),
         (BOARD + "minima = 8", "there is no setting minima in rule.", "Did you mean `minimum`?"),
         (BOARD.replace("$seat", "$seet"), "score contains the unknown placeholder $seet", "$candidates, $label"),
-        (BOARD.replace("$seat", "for $5"), "the prompt of score contains a $ without a name.", "Write $$"),
+        (BOARD.replace("$seat", "for $5"), "prompt of score contains a `$` without a placeholder name.", "Write `$$`"),
         (BOARD + GATE.format(after="x", default="a"), "gates.go: `after` must name a round. Rounds: score.", ""),
         (BOARD + GATE.format(after="score", default="c"), "gates.go: default must be one of its options.", ""),
         (BOARD + GATE.format(after="score", default="apply").replace('"a"', '"apply"'),
@@ -264,9 +264,9 @@ async def test_a_persons_own_prompt_is_used_instead_of_the_shipped_one(desk: Rou
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Respond.", "lacks $points, which this round needs."),
+        ("Respond.", "lacks $points, which this round requires."),
         ("$points, and the $weather", "contains the unknown placeholder $weather."),
-        ("$points for 5$", "contains a $ without a name."),
+        ("$points for 5$", "contains a `$` without a placeholder name."),
     ],
 )
 async def test_a_prompt_with_an_unknown_placeholder_is_refused_when_the_meeting_opens(

@@ -179,7 +179,7 @@ async def test_seats_see_which_checks_they_may_request(places: Places, workspace
         _, of_a_build = await desk.meetings.draft(Agenda("Do it.", SCRIPTED, meeting="build"))
     assert not any(b"Checks you may ask for" in prompt for prompt in of_a_build), "who writes asks for none"
     about = next(text for item, text in zip(charter.context, texts, strict=False) if item.name == "about this context")
-    assert b"Checks you may ask for by name, and no others: tests, lint." in about
+    assert b"You may ask for these checks by name, and for no others: tests, lint." in about
 
 
 async def test_gathering_context_does_not_change_the_workspace(workspace: Path) -> None:

@@ -135,7 +135,7 @@ async def test_a_context_window_too_small_for_any_code_is_reported_before_any_ca
     done = await cut(desk, "lab:large", "lab:tiny", answer=4096)
     assert isinstance(done, Fault)
     assert done.kind is FaultKind.CONTEXT_OVERFLOW
-    assert done.message == "The context window of lab:tiny has no room for code next to the earlier decisions."
+    assert done.message == "The context window of lab:tiny is too small for the earlier decisions and the code."
     assert done.help == "Choose seats with larger context windows for this stage."
 
 

@@ -150,9 +150,9 @@ async def test_the_quote_warns_about_a_budget_that_is_too_small_or_misses_unknow
     quoted = await lab.meetings.quote(paid(PAID, "dim:alpha", limits=Limits(budget_usd=0.0001, budget_tokens=10)))
     assert quoted.unpriced == ("dim:alpha",)
     money, tokens, unseen = quoted.notices
-    assert money.startswith("The meeting is likely to cost more than the budget of $0.0001. The meeting stops")
-    assert tokens.startswith("The meeting is likely to use more than the budget of 10 tokens. The meeting stops")
-    assert unseen == "The budget does not cover dim:alpha: the price is unknown."
+    assert money.startswith("The meeting is likely to cost more than the budget of $0.0001. When the budget is spent")
+    assert tokens.startswith("The meeting is likely to use more than the budget of 10 tokens. When the budget is spent")
+    assert unseen == "The budget does not limit voices with an unknown price: dim:alpha."
 
 
 async def test_the_quote_says_that_a_budget_below_its_maximum_may_suffice(lab: Roundtable) -> None:
@@ -216,6 +216,6 @@ async def test_a_budget_of_zero_allows_only_free_seats(lab: Roundtable, workspac
     write_script(workspace, AGREE)
     session = await lab.meetings.open(agenda(limits=Limits(retries=0, budget_usd=0)))
     assert (await lab.meetings.run(session)).outcome is Outcome.REACHED
-    with pytest.raises(UsageError, match=r"A budget of \$0 allows only free .* dim:alpha may be paid") as refused:
+    with pytest.raises(UsageError, match=r"A budget of \$0 allows only free .* dim:alpha may charge") as refused:
         await lab.meetings.open(paid("script:table.json", "dim:alpha", limits=Limits(budget_usd=0)))
     assert "`local = true`" in refused.value.help

@@ -179,7 +179,7 @@ def test_a_stage_list_is_found_by_name_and_needs_trust_in_a_workspace(
     brought = workspace / ".roundtable" / "stages"
     brought.mkdir(parents=True)
     (brought / "audit.toml").write_text(OWN)
-    with pytest.raises(NotTrusted, match="list of stages audit comes from this workspace"):
+    with pytest.raises(NotTrusted, match="list of stages audit is defined in this workspace"):
         desk.meetings.find_stages("audit")
     trust_workspace(places, workspace)
     assert names(desk.meetings.find_stages("audit")) == ["requirements", "threats"]
@@ -208,16 +208,16 @@ async def test_a_meeting_in_stages_without_a_list_has_all_seven(desk: Roundtable
 
 async def test_the_judge_of_a_stage_must_be_a_seat_of_the_meeting(desk: Roundtable) -> None:
     stages = encode_session_stages(StageOptions(judge={"qa": "cora"}).apply_to(ShippedStages.load().stages))
-    with pytest.raises(UsageError, match="Stage qa has the judge cora") as refused:
+    with pytest.raises(UsageError, match="Stage qa names cora as a judge") as refused:
         await opened(desk, seats=SEATS, settings={"stages": stages})
     assert "ada, bob" in refused.value.help
 
 
 async def test_the_participants_of_a_stage_must_be_seats_of_the_meeting(desk: Roundtable) -> None:
     listed = StageListCatalog.parse('[[stages]]\nname = "qa"\nseats = ["ada", "cora"]\n', "mine.toml")
-    with pytest.raises(UsageError, match="Stage qa has the participant cora, which is not a seat") as refused:
+    with pytest.raises(UsageError, match="Stage qa names cora as a participant") as refused:
         await opened(desk, seats=SEATS, settings={"stages": encode_session_stages(listed)})
-    assert refused.value.help == "Name one of: ada, bob."
+    assert refused.value.help == "Choose one of these seats: ada, bob."
 
 
 async def test_the_round_limit_allows_every_round_of_every_stage_unless_a_person_set_it(

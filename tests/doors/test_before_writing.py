@@ -34,7 +34,7 @@ def _sessions(cli: Cli) -> list[object]:
 def test_without_a_sandbox_no_seat_is_asked_to_build(cli: Cli, tmp_path: Path) -> None:
     _without_sandbox(cli, tmp_path / "bin")
     output = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT)), code=2).stderr
-    assert "Candidates cannot be run here, so no seat was asked." in output
+    assert "There is no sandbox to run candidates in, so no seat was asked." in output
     assert "Install bubblewrap" in output
     assert _sessions(cli) == []
 
@@ -44,7 +44,7 @@ def test_without_a_sandbox_no_seat_is_asked_in_stages_that_run_code(cli: Cli, tm
     seats = cli.script(ada=coder(RIGHT))
     for stages in ("code", "sdlc"):
         output = cli.run("sdlc", "a small program", "--stages", stages, *seats, code=2).stderr
-        assert "Candidates cannot be run here, so no seat was asked." in output
+        assert "There is no sandbox to run candidates in, so no seat was asked." in output
     assert _sessions(cli) == []
 
 

@@ -33,7 +33,7 @@ def configure(cli: Cli, **chains: str) -> None:
 def test_a_meeting_that_cannot_reach_its_quorum_is_refused_before_any_seat_is_asked(cli: Cli) -> None:
     rest = cli.script(rest=council_seat("REST"))
     result = cli.run("discuss", "Which?", "--seat", "x=v:big,nowhere:model", *rest, code=2)
-    assert "Error: 1 of 2 seats can speak, but the quorum needs 2." in result.stderr
+    assert "Error: 1 of 2 seats can speak, but the quorum requires 2." in result.stderr
     assert f"Seat x cannot speak: {NO_KEY} Set the variable V_KEY" in result.stderr
     assert "There is no endpoint called `nowhere`" in result.stderr
     configure(cli, x='"v:big"', rest='"script:s.json"')
@@ -55,7 +55,7 @@ def test_an_unavailable_seat_is_reported_before_the_meeting(cli: Cli) -> None:
     assert "Decision reached: REST" in result.stdout
     with (cli.home / "config.toml").open("a") as file:
         file.write('[limits.quorum]\nessential = ["x"]\n')
-    assert "2 of 3 seats can speak, but the quorum needs x." in cli.run(*args, code=2).stderr
+    assert "2 of 3 seats can speak, but the quorum requires x." in cli.run(*args, code=2).stderr
 
 
 def test_a_seat_that_used_a_fallback_voice_is_reported_everywhere(cli: Cli) -> None:

@@ -81,7 +81,7 @@ def test_a_quote_is_a_table_or_json(cli: Cli) -> None:
     assert total.startswith("About $0.00")
     assert total.endswith("the price of dim:alpha is unknown. No model was asked and nothing was spent.")
     assert notices[0].startswith("The meeting is likely to cost more than the budget of $0.001")
-    assert notices[1].startswith("The budget does not cover dim:alpha")
+    assert notices[1].startswith("The budget does not limit voices with an unknown price: dim:alpha")
     output = json.loads(cli.run("discuss", "REST?", *PAID, "--quote", "--json").stdout)
     assert output["calls"] == {"likely": 3, "most": 8}
     assert output["sentence"].startswith("About $")
@@ -167,7 +167,8 @@ def test_a_free_meeting_shows_no_cost_estimate(cli: Cli) -> None:
 
 def test_a_budget_names_the_costs_it_cannot_see_even_without_a_terminal(cli: Cli) -> None:
     assert (
-        "The budget does not cover dim:alpha" in cli.run("discuss", "REST?", *DIM, "--budget-usd", "1", code=6).stderr
+        "The budget does not limit voices with an unknown price: dim:alpha"
+        in cli.run("discuss", "REST?", *DIM, "--budget-usd", "1", code=6).stderr
     )
     assert cli.run("discuss", "REST?", *DIM, code=6).stderr == ""
 
@@ -176,7 +177,9 @@ def test_a_budget_of_zero_allows_no_paid_round(cli: Cli) -> None:
     free = cli.script(a=council_seat("Use REST"), b=council_seat("Use REST"))
     cli.run("discuss", "REST?", *free, "--budget-usd", "0")
     refused = cli.run("discuss", "REST?", *free, *PAID, "--budget-usd", "0", code=2).stderr
-    assert refused.startswith("Error: A budget of $0 allows only free voices and plans, but paid:claude-haiku-4-5 ")
+    assert refused.startswith(
+        "Error: A budget of $0 allows only free voices and subscription plans, but paid:claude-haiku-4-5 "
+    )
 
 
 def test_a_narrow_terminal_shows_the_complete_costs(cli: Cli) -> None:

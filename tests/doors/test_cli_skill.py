@@ -211,7 +211,7 @@ def test_a_foreign_file_of_one_agent_does_not_stop_the_others(cli: Cli) -> None:
     (person(cli) / ".gemini/skills/roundtable/SKILL.md").mkdir(parents=True)
     result = cli.run("skill", "install", code=2)
     assert "codex: " in result.stdout
-    assert f"{claude_skill} exists and was not written" in result.stderr
+    assert f"{claude_skill} was not written" in result.stderr
     assert "SKILL.md is a folder" in result.stderr
     result = cli.run("skill", "remove", code=2)
     assert "codex: " in result.stdout
@@ -243,13 +243,14 @@ def test_the_skill_is_not_installed_through_a_link_out_of_the_project(cli: Cli, 
     assert "is outside the project" in cli.run(*output, code=2).stderr
     (cli.work / ".codex/skills").mkdir(parents=True)
     (cli.work / ".codex/skills/roundtable").symlink_to(outside)
-    assert "is a link." in cli.run(*output[:-2], "codex", code=2).stderr
+    assert "is a symbolic link." in cli.run(*output[:-2], "codex", code=2).stderr
     assert not list(outside.iterdir())
 
 
 def test_an_unknown_or_missing_agent_is_reported(cli: Cli) -> None:
     assert (
-        "The agent vim has no known folder for skills." in cli.run("skill", "install", "--agent", "vim", code=2).stderr
+        "Roundtable cannot write skills for the agent vim."
+        in cli.run("skill", "install", "--agent", "vim", code=2).stderr
     )
     assert "claude, codex, gemini, opencode" in cli.run("skill", "install", code=2).stderr
 

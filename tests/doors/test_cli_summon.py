@@ -92,7 +92,7 @@ async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_list
     with opened(cli.work, (".env.local", "src/new.py", "dist/app.js")) as output:
         text = cli.run("summon", *args).stderr
     assert output == {"src/new.py"}
-    assert "Sensitive files are excluded, changed or not: .env.local." in text
+    assert "These sensitive files are never shown, whether or not they changed: .env.local." in text
     assert "Files with a possible secret that are not shown: client.py." in text
     _, context = await shown(cli)
     assert context["the changes"].endswith("+++ b/src/new.py\n@@ -0,0 +1,2 @@\n+first\n+second\n")
@@ -104,7 +104,9 @@ async def test_new_files_are_discussed_by_their_text_and_sensitive_ones_are_list
 def test_a_new_sensitive_file_alone_is_not_discussed(cli: Cli) -> None:
     write(cli.work, {".env.local": "A=tulip"})
     output = cli.run("summon", *voices(cli), code=2).stderr
-    assert "There is nothing to discuss: no file was changed. Sensitive files are excluded: .env.local." in output
+    assert (
+        "There is nothing to discuss: no file was changed. These sensitive files were excluded: .env.local." in output
+    )
 
 
 async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one(cli: Cli) -> None:
@@ -121,7 +123,7 @@ async def test_summon_discusses_what_a_branch_changed_since_it_left_the_main_one
     assert "later on main" not in context["the changes"]
     assert "compared with main" in context["branch and recent commits"]
     for name, words in {
-        "nowhere": "There is no branch nowhere here.",
+        "nowhere": "There is no branch nowhere in this repository.",
         "main": "main has no changes",
         "--help": "--help",
     }.items():
@@ -149,12 +151,15 @@ async def test_summon_never_opens_an_ignored_or_sensitive_file(cli: Cli) -> None
     with opened(cli.work, (*secret, "src/cart.py")) as result:
         finished = cli.run("summon", *args)
     assert result == {"src/cart.py"}
-    assert "Sensitive files are excluded, changed or not: .env, config/secrets.yaml." in finished.stderr
+    assert (
+        "These sensitive files are never shown, whether or not they changed: .env, config/secrets.yaml."
+        in finished.stderr
+    )
     _, context = await shown(cli)
     assert "+changed" in context["the changes"]
     assert "tulip" not in "".join(context.values())
     assert "ignored/a.py" not in "".join(context.values())
-    assert "Sensitive files are excluded" in context["branch and recent commits"]
+    assert "These sensitive files are never shown" in context["branch and recent commits"]
     git(cli.work, "rm", "-q", "--cached", ".env")
     assert "Sensitive files that are not shown: .env." in cli.run("summon", *args).stderr
     _, context = await shown(cli)
@@ -185,19 +190,20 @@ def test_without_changes_summon_says_so_in_one_sentence(cli: Cli) -> None:
     for name in FILES:
         os.utime(cli.work / name, (1, 1))
     result = cli.run("summon", *voices(cli), code=2)
-    assert result.stderr == "Error: There is nothing to discuss: no file was changed.\nName a branch with --branch.\n"
+    help = "To discuss the changes of a branch, add `--branch NAME`."
+    assert result.stderr == f"Error: There is nothing to discuss: no file was changed.\n{help}\n"
     assert "empty" in cli.run("summon", "--patch", "-", *voices(cli), code=2).stderr
     no_patch = cli.run("summon", "--patch", "src/cart.py", *voices(cli), code=2).stderr
-    assert no_patch.startswith("Error: The file is not a patch: it names no changed file.\nGive a file with changes")
+    assert no_patch.startswith("Error: The file is not a patch: it names no changed file.\nGive a patch file")
     assert "either" in cli.run("summon", "--patch", "-", "--branch", "x", code=2).stderr
 
 
 def test_outside_a_repository_summon_needs_a_patch(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     for args in ((), ("--branch", "main")):
-        assert "There is no git repository here." in cli.run("summon", *args, *voices(cli), code=2).stderr
+        assert "This workspace has no git repository." in cli.run("summon", *args, *voices(cli), code=2).stderr
     (cli.work / ".git" / "HEAD").touch()
-    assert f"The git repository in {cli.work} cannot be used." in cli.run("summon", *voices(cli), code=2).stderr
+    assert f"Git cannot use the repository in {cli.work}." in cli.run("summon", *voices(cli), code=2).stderr
 
 
 def test_a_new_repository_without_a_commit_can_be_discussed(tmp_path: Path) -> None:

@@ -198,5 +198,5 @@ async def test_mcp_tools_never_write_and_cannot_answer_a_gate_that_writes(cli: C
             result = await client.call_tool(name, arguments)
             if name == "answer_gate":
                 assert result.is_error
-                assert "only the person may answer it" in words(result)
+                assert "Only a person may answer" in words(result)
     assert tree(cli.work) == before

@@ -66,7 +66,7 @@ def test_choosing_your_own_words_requires_a_text(cli: Cli) -> None:
     with cli.terminal(*arguments) as terminal:
         terminal.expect("Your choice [1-4, Enter for none]:")
         refused = cli.run("answer", "last", "requirements-dispute=own", code=2).stderr
-        assert "The answer `own` needs your own words." in refused
+        assert "The answer `own` requires a text." in refused
         terminal.type("own\n")
         terminal.expect("What text should be used instead? ")
         terminal.type("\n")

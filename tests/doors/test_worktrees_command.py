@@ -195,7 +195,7 @@ def test_edits_on_top_of_the_setup_are_omitted_listed_and_kept(cli: Cli) -> None
 def test_a_failed_setup_is_reported_and_leaves_the_folder(cli: Cli, argv: list[str]) -> None:
     _config(cli, f"[worktrees]\nsetup = [{json.dumps(argv)}]\n")
     cli.run("trust", "--yes")
-    with pytest.raises(RoundtableError, match="set-up of worktree agents-gpt-t failed") as failed:
+    with pytest.raises(RoundtableError, match="failed in worktree agents-gpt-t") as failed:
         _open(cli, "gpt", "t")
     assert isinstance(failed.value, RoundtableError)
     assert "agents-gpt-t" in cli.run("worktrees").stdout

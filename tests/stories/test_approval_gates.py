@@ -137,7 +137,7 @@ async def test_a_build_without_any_checks_says_so_in_the_decision(tmp_path: Path
 @pytest.mark.parametrize("answer", ["approve=maybe", "approve-2=maybe", "approve=some", "destroy=all"])
 async def test_an_invalid_advance_answer_is_rejected_before_any_seat_is_asked(bench: Roundtable, answer: str) -> None:
     gate, _, option = answer.partition("=")
-    with pytest.raises(UsageError, match=f"Gate {gate} cannot be answered in advance with {option}"):
+    with pytest.raises(UsageError, match=f"Gate {gate} does not accept the advance answer {option}"):
         await DeskMeeting(bench, claude=slug_writer(SLUG)).open("build", TASK, answers={gate: option})
 
 

@@ -411,7 +411,7 @@ async def test_an_uncorroborated_change_cannot_be_approved_in_advance(bench: Rou
     meeting = DeskMeeting(
         bench, claude=author_turns(slug=OR_NOTHING, test_more=OF_NONE_TEST), gpt=author_turns(slug=SLUG)
     )
-    with pytest.raises(UsageError, match="Gate doubt cannot be answered in advance with claude"):
+    with pytest.raises(UsageError, match="Gate doubt does not accept the advance answer claude"):
         await meeting.hold("build", LARGEST, answers={**YES, "doubt": "claude"})
 
 

@@ -208,8 +208,8 @@ async def test_proofs_run_only_in_supported_languages_and_a_crash_refutes_nothin
     await meeting.hold("knights", **NAMED)
     proofs = (await proven(desk, meeting, "knights/1-speak")).proofs
     assert [result.held for result in proofs] == [None, None, None]
-    assert proofs[0].why == "Programs in bash are not supported; supported: python, javascript."
-    assert proofs[1].why == "It ended with exit code 2, which neither proves nor refutes the claim."
+    assert proofs[0].why == "Programs in bash are not supported. Supported languages: python, javascript."
+    assert proofs[1].why == "The program ended with exit code 2, which neither proves nor refutes the claim."
 
 
 async def test_a_recount_without_a_seat_ignores_the_results_of_its_proofs(desk: Roundtable) -> None:

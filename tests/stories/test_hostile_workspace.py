@@ -133,4 +133,4 @@ def test_a_meeting_in_a_hostile_project_leaks_nothing_on_the_command_line(hostil
     reviewed = cli.run("summon", *voices, "--meeting", "knights", "--headless", "--plain")
     assert OUTSIDE not in reviewed.stdout
     assert "Refused: .env (.env is a sensitive file and is never shown to a model)." in reviewed.stdout
-    assert "Refused: pipe.md (pipe.md is not a plain file)." in reviewed.stdout
+    assert "Refused: pipe.md (pipe.md is not a regular file)." in reviewed.stdout

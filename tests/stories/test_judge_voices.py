@@ -112,7 +112,7 @@ async def test_a_budget_of_zero_excludes_a_paid_judge_voice(town: TwoServers) ->
     free = [Seat("claude", ("near:large",), judge="far:exact"), Seat("gpt", ("near:large",))]
     broke = msgspec.structs.replace(LIMITS, budget_usd=0.0)
     async with await town.desk("local = true") as desk:
-        with pytest.raises(UsageError, match="far:exact may be paid by the token"):
+        with pytest.raises(UsageError, match="far:exact may charge per token"):
             await desk.meetings.open(agenda(*free, limits=broke))
         assert await desk.meetings.open(agenda(*free, meeting="council", limits=broke))
 

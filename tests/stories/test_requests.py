@@ -78,7 +78,8 @@ async def test_requests_for_sensitive_ignored_and_outside_files_are_refused_by_n
     assert [item.name for item in result.items] == wanted[-1:] if isinstance(result, FilesRead) else False
     prompt = meeting.prompt("knights/2-respond", "gpt")
     assert "Not shown: .env. .env is a sensitive file and is never shown to a model." in prompt
-    assert "Not shown: private/diary.md. private/diary.md is excluded by git or by [context] ignore." in prompt
+    ignored = "private/diary.md is ignored by git or by `ignore` in the [context] section of the config."
+    assert f"Not shown: private/diary.md. {ignored}" in prompt
     assert prompt.count("is outside the workspace") == 2
     assert "tulip" not in prompt
     assert "dear diary" not in prompt
@@ -98,7 +99,7 @@ async def test_file_requests_share_one_size_limit_per_session(desk: Roundtable) 
     await meeting.hold("knights", **NAMED)
     first, second = await meeting.served()
     assert first.refused == {}
-    assert "b.txt has 5,000 bytes and does not fit" in second.refused["b.txt"]
+    assert "b.txt has 5,000 bytes, more than the prompt has room for" in second.refused["b.txt"]
     assert "c" * 1_000 in meeting.prompt("knights/3-respond", "gpt")
 
 

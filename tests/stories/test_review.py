@@ -311,7 +311,7 @@ async def test_a_review_runs_at_most_the_allowed_number_of_programs_each_once(de
     proofs = (await blind_round_proofs(desk, meeting)).proofs
     assert sum(result.held is False for result in proofs) == 17
     assert {result.why for result in proofs if result.held is None} == {
-        "Not run: at most 16 programs are run in one step."
+        "This program was not run: one step runs at most 16 programs."
     }
     assert {result.seat for result in proofs[:2]} == {"claude", "gpt"}
 

@@ -255,7 +255,7 @@ async def test_a_program_cannot_approve_an_install_step(bench: Roundtable) -> No
     meeting = await opened(bench, project_turns(NEEDY, {}), answers={"stages": "continue"}, headless=False)
     holding = asyncio.create_task(meeting.hold("sdlc"))
     await wait_for_gate(bench, meeting, "execution-install")
-    with pytest.raises(UsageError, match="only the person may answer"):
+    with pytest.raises(UsageError, match="Only a person may answer"):
         await bench.gates.answer(meeting.session, "execution-install", "yes", by_program=True)
     await bench.sessions.cancel(meeting.session)
     assert (await holding).outcome is Outcome.CANCELLED

@@ -51,5 +51,5 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
 
 async def test_a_project_that_fits_is_shown_without_a_notice_on_size(bench: Roundtable) -> None:
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats={"claude": writer_turns(SUM)}, existing=True)
-    assert "and does not fit" not in meeting.prompt("development/1-write", "claude")
+    assert "more than the prompt has room for" not in meeting.prompt("development/1-write", "claude")
     assert not [notice for notice in stage_notice_sentences(end) if "shown" in notice]

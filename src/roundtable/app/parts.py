@@ -79,10 +79,12 @@ class Parts(msgspec.Struct, frozen=True):
             return ids[0]
         if ids:
             raise UsageError(
-                f"The address {address} matches {len(ids)} sessions.",
-                "Write more of it; `roundtable list` lists the sessions.",
+                f"The session address {address} matches {len(ids)} sessions.",
+                "Write more characters of the address. `roundtable list` lists the sessions.",
             )
         if address == LAST_SESSION:
-            start = 'Start one: roundtable discuss "…". `roundtable list --all` lists the sessions of all workspaces.'
+            start = (
+                'Start one with `roundtable discuss "…"`. `roundtable list --all` lists the sessions of all workspaces.'
+            )
             raise NotFound("There are no sessions in this workspace yet.", start)
         raise NotFound(f"There is no session {address}.", "`roundtable list` lists the sessions.")

@@ -40,8 +40,8 @@ THINKING_DIVISOR = 4
 
 
 STAGES_NOTICE = (
-    "The estimate excludes what cannot be known in advance: stages that you repeat, what you ask or add, and what "
-    "programs print beyond a few pages."
+    "The estimate excludes repeated stages, text that you add during the meeting, and program output beyond a few "
+    "pages."
 )
 """The notice for meetings in stages."""
 
@@ -273,7 +273,7 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
 def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced: Sequence[str]) -> tuple[str, ...]:
     limits = charter.limits
     notices = [STAGES_NOTICE] if charter.has_stages else []
-    stops = "The meeting stops at the end of the round in which the budget is spent, with its current result."
+    stops = "When the budget is spent, the meeting finishes the current round and stops with the result so far."
     if (money := limits.budget_usd) is not None and (usd.most or 0.0) > money:
         likely = "is likely to cost" if (usd.likely or 0.0) > money else "may cost"
         notices.append(f"The meeting {likely} more than the budget of ${money:g}. {stops}")
@@ -281,5 +281,5 @@ def _find_notices(charter: Charter, tokens: CostRange, usd: MoneyRange, unpriced
         likely = "is likely to use" if tokens.likely > most else "may use"
         notices.append(f"The meeting {likely} more than the budget of {most:,} tokens. {stops}")
     if limits.budget_usd is not None and unpriced:
-        notices.append(f"The budget does not cover {', '.join(unpriced)}: the price is unknown.")
+        notices.append(f"The budget does not limit voices with an unknown price: {', '.join(unpriced)}.")
     return tuple(notices)

@@ -39,18 +39,20 @@ class Gates:
         state = await self._parts.read_session(session)
         asked = state.gates.get(gate)
         if asked is None:
-            raise NotFound(f"This session has no gate called {gate}.", "`roundtable show` lists its gates.")
+            raise NotFound(
+                f"This session has no gate called {gate}.", "`roundtable show` lists the gates of a session."
+            )
         if asked.writes and (by_program or SEAT_VARIABLE in os.environ):
             raise UsageError(
-                f"Gate {gate} allows files to be written, so only the person may answer it.",
-                f"Ask them to answer it at their terminal: roundtable answer {state.charter.slug} {gate}=OPTION",
+                f"Only a person may answer gate {gate}, because the answer can allow files to be written.",
+                f"Ask a person to run this in a terminal: roundtable answer {state.charter.slug} {gate}=OPTION",
             )
         if option not in asked.options:
             raise UsageError(f"Gate {gate} has no option {option}.", f"Choose one of: {', '.join(asked.options)}.")
         if asked.is_own_words_answer(option) and not text.strip():
-            raise UsageError(f"The answer `{option}` needs your own words.", "Add them with --text.")
+            raise UsageError(f"The answer `{option}` requires a text.", "Add the text with `--text`.")
         if gate in state.answers:
-            raise UsageError(f"Gate {gate} was already answered: {state.answers[gate].option}.")
+            raise UsageError(f"Gate {gate} was already answered with {state.answers[gate].option}.")
         self._parts.keys.learn_keychain_keys()
         answer = GateAnswered(gate, option, text, by or os_user_name(), source)
         return await self._parts.record.append(session, answer)

@@ -95,6 +95,6 @@ async def _run_setup_program(worktree: Worktree, argv: tuple[str, ...]) -> None:
 
 def _setup_failed(worktree: Worktree, argv: tuple[str, ...], why: str) -> WorktreeSetupFailed:
     return WorktreeSetupFailed(
-        f"The set-up of worktree {worktree.name} failed: {sanitize_line(' '.join(argv))}: {why}.",
-        "Fix [worktrees] setup in the config. The worktree was kept; `roundtable worktrees` lists it.",
+        f"The setup command `{sanitize_line(' '.join(argv))}` failed in worktree {worktree.name}: {why}.",
+        "Fix `setup` in the [worktrees] section of the config. The worktree was kept; `roundtable worktrees` lists it.",
     )

@@ -83,9 +83,9 @@ def _find_missing_approval(session: Session, ends: Sequence[StageEnd], effect: D
     if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:
         return f"The delivery was not approved at gate {effect.gate}."
     if effect.into != session_handover_path(session.charter, effect.form):
-        return "The target folder differs from the one that was shown at the gate."
+        return f"The target folder is not the folder that was shown at gate {effect.gate}."
     if effect.draft not in [end.draft for end in ends if end.draft][-1:]:
-        return "The files to deliver are not the result of the last stage."
+        return "The files to deliver differ from the result of the last stage."
     return ""
 
 

@@ -66,7 +66,8 @@ class FileRequests:
                 continue
             if len(data) > room:
                 served.refused[name] = (
-                    f"{name} has {len(data):,} bytes and does not fit. Ask for a few lines: path:10-50."
+                    f"{name} has {len(data):,} bytes, more than the prompt has room for. "
+                    "Ask for a few lines, such as path:10-50."
                 )
             else:
                 served.shown[name] = data
@@ -91,7 +92,7 @@ class FileRequests:
         except GitUnavailable as error:
             return dict.fromkeys(resolved, error.message)
         return {
-            name: f"{name} is excluded by git or by [context] ignore."
+            name: f"{name} is ignored by git or by `ignore` in the [context] section of the config."
             for name, path in resolved.items()
             if path in ignored
         }

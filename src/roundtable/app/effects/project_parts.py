@@ -64,7 +64,7 @@ class ProjectSplitter:
         if left is not None and left < MIN_FILE_TOKENS:
             return Fault.of(
                 FaultKind.CONTEXT_OVERFLOW,
-                f"The context window of {room.voice} has no room for code next to the earlier decisions.",
+                f"The context window of {room.voice} is too small for the earlier decisions and the code.",
                 help="Choose seats with larger context windows for this stage.",
             )
         chunks = await asyncio.to_thread(_split, project.files, left, effect.tokens, at_once=room.all_known)

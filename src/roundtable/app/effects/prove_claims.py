@@ -141,7 +141,7 @@ class _ProofRunner:
                     seat,
                     None,
                     claim.program,
-                    why=f"Not run: at most {MAX_PROOFS} programs are run in one step.",
+                    why=f"This program was not run: one step runs at most {MAX_PROOFS} programs.",
                 )
             self._ran[program] = await self._run(claim)
         return msgspec.structs.replace(self._ran[program], claim=claim.text, seat=seat)
@@ -150,7 +150,9 @@ class _ProofRunner:
         interpreter = self._interpreters.get(claim.language)
         if interpreter is None:
             supported = ", ".join(self._interpreters)
-            why = f"Programs in {sanitize_line(claim.language, 40)} are not supported; supported: {supported}."
+            why = (
+                f"Programs in {sanitize_line(claim.language, 40)} are not supported. Supported languages: {supported}."
+            )
             return Proof("", "", None, claim.program, why=why)
         ran = await run_trial_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
         held, before = trial_proof_verdict(ran), None
@@ -165,7 +167,7 @@ class _ProofRunner:
 
 
 def _explain_no_verdict(ran: RunResult) -> str:
-    return ran.stopped or f"It ended with exit code {ran.code}, which neither proves nor refutes the claim."
+    return ran.stopped or f"The program ended with exit code {ran.code}, which neither proves nor refutes the claim."
 
 
 def _list_verdicts(session: Session, rounds: Sequence[str]) -> list[tuple[str, Verdict]]:

@@ -49,7 +49,7 @@ from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
 from roundtable.workshop.trial.repository_checks import CheckCommands
 from roundtable.workshop.trial.trial import CandidateTrial
 
-_DISK_HELP = "Free disk space or make the folder writable, then resume the session."
+_DISK_HELP = "Check the free disk space and the permissions of the workspace, then run `roundtable resume`."
 _INTERNAL_ERRORS = (ValueError, ArithmeticError, LookupError, RecursionError)
 """Errors of our own code on unexpected files or answers. They become a fault: raised again on every resume, they would
 block the session."""
@@ -156,7 +156,11 @@ def _internal_fault(effect: WorkshopEffect, error: Exception) -> Fault:
     place = extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}, line {place.lineno}"
     why = f"Internal error in {type(effect).__name__}: {type(error).__name__} in {where}."
-    return Fault.of(FaultKind.CRASHED, why, help="Report this bug, and branch the session from an earlier round.")
+    return Fault.of(
+        FaultKind.CRASHED,
+        why,
+        help="Please report this bug. To continue from an earlier round, run `roundtable branch`.",
+    )
 
 
 async def _draft_move(session: Session, tools: WorkshopTools, effect: DraftMove) -> MoveDrafted:

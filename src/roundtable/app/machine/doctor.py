@@ -194,12 +194,21 @@ def _find_advice(home: HomeCheck, config: ConfigCheck, seating: Seating, *, look
     if not home.writable:
         yield f"Make {home.path} writable, or set ROUNDTABLE_HOME to another folder."
     if config.withheld:
-        yield f"This workspace's config also sets {', '.join(config.withheld)}. Read it, then run `roundtable trust`."
+        yield (
+            f"These settings of this workspace are ignored until you trust it: {', '.join(config.withheld)}. "
+            "Read .roundtable/config.toml, then run `roundtable trust`."
+        )
     if seating.source == "found" and seating.participants:
-        yield "No seats are configured: `roundtable discuss` offers these at a terminal and requires --seat in a pipe."
+        yield (
+            "No seats are configured. In a terminal, `roundtable discuss` offers the seats found on this machine; "
+            "in a script, add `--seat`."
+        )
     if looked and not seating.participants:
         yield "No seat can speak yet."
-        yield "Set a key such as OPENAI_API_KEY, start a local server, or download a model: `roundtable models`."
+        yield (
+            "Set an API key such as OPENAI_API_KEY, start a local model server, or download a model with "
+            "`roundtable models get NAME`."
+        )
 
 
 def _check_home(places: Places) -> HomeCheck:

@@ -135,7 +135,7 @@ async def _check_voice(parts: Parts, voice: str) -> VoiceCheck:
             "ok", voice, "no key needed (not tested)" if endpoint.key == "none" else "key found (not tested)"
         )
     if await detect_machine_server_models(parts, endpoint) is None:
-        return VoiceCheck("unreachable", voice, f"Nothing answers at {endpoint.base_url}. Start the server.")
+        return VoiceCheck("unreachable", voice, f"No server answers at {endpoint.base_url}. Start the server.")
     return VoiceCheck("ok", voice, "the server answers (model not tested)")
 
 
@@ -177,10 +177,13 @@ def _describe_rejection(parts: Parts, voice: str, fault: Fault) -> VoiceCheck:
 def _describe_key_problem(parts: Parts, endpoint: Endpoint) -> tuple[SeatStatus, str]:
     place = parts.keys.find_location(endpoint.key)
     if not place:
-        return "no_key", f'Set a key in the section of the endpoint: key = "secret:{endpoint.name}".'
+        return (
+            "no_key",
+            f'Set `key = "secret:{endpoint.name}"` in the section [endpoints.{endpoint.name}] of the config.',
+        )
     return (
         "key_rejected",
-        f"The provider rejected {parts.keys.describe_location(endpoint.key, place)}: check that key.",
+        f"The provider rejected {parts.keys.describe_location(endpoint.key, place)}. Check the key.",
     )
 
 

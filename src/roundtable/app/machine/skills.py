@@ -69,13 +69,17 @@ def build_agent_skill_text() -> str:
 def find_machine_skill_agents(names: tuple[str, ...]) -> list[SkillAgent]:
     """Return the named agents, or those found on this machine."""
     if unknown := [name for name in names if name not in SKILL_AGENTS]:
-        raise NotFound(f"The agent {unknown[0]} has no known folder for skills.", f"Known: {', '.join(SKILL_AGENTS)}.")
+        raise NotFound(
+            f"Roundtable cannot write skills for the agent {unknown[0]}.",
+            f"Supported agents: {', '.join(SKILL_AGENTS)}.",
+        )
     agents = [SKILL_AGENTS[name] for name in names] or [
         reader for reader in SKILL_AGENTS.values() if shutil.which(reader.name)
     ]
     if not agents:
         raise NotFound(
-            "No agent that reads skills was found here.", f"Name one with --agent: {', '.join(SKILL_AGENTS)}."
+            "No agent that reads skills was found on this machine.",
+            f"Name an agent with `--agent`: {', '.join(SKILL_AGENTS)}.",
         )
     return agents
 
@@ -85,7 +89,7 @@ def install_agent_skill(reader: SkillAgent, project: Path | None = None, *, forc
     path = _check_skill_folder(reader, project) / SKILL_FILE
     if os.path.lexists(path) and not force and not _is_own_skill_file(path):
         raise UsageError(
-            f"{path} exists and was not written by Roundtable, or was edited since.", "Replace it with --force."
+            f"{path} was not written by Roundtable, or was edited later.", "Add `--force` to replace the file."
         )
     draft = path.with_name(f"{SKILL_FILE}.{os.getpid()}")
     try:
@@ -94,7 +98,9 @@ def install_agent_skill(reader: SkillAgent, project: Path | None = None, *, forc
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Check the folder.") from None
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}.", "Check the permissions of the folder."
+        ) from None
     return path
 
 
@@ -104,13 +110,17 @@ def remove_agent_skill(reader: SkillAgent, project: Path | None = None, *, force
     if not os.path.lexists(path):
         return None
     if not force and not _is_own_skill_file(path):
-        raise UsageError(f"{path} was not written by Roundtable, or was edited since.", "Remove it with --force.")
+        raise UsageError(
+            f"{path} was not written by Roundtable, or was edited later.", "Add `--force` to remove the file."
+        )
     try:
         path.unlink()
         if not any(path.parent.iterdir()):
             path.parent.rmdir()
     except OSError as error:
-        raise UsageError(f"{path} cannot be removed: {error.strerror}.", "Check the folder.") from None
+        raise UsageError(
+            f"{path} cannot be removed: {error.strerror}.", "Check the permissions of the folder."
+        ) from None
     return path
 
 
@@ -128,11 +138,13 @@ def _check_skill_folder(reader: SkillAgent, project: Path | None) -> Path:
     """Return the folder; raise an error if it is a link or leads out of the project."""
     folder = reader.find_skill_folder(project)
     if (folder / SKILL_FILE).is_dir() and not (folder / SKILL_FILE).is_symlink():
-        raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move or remove it first.")
+        raise UsageError(f"{folder / SKILL_FILE} is a folder.", "Move or remove the folder first.")
     if folder.is_symlink():
-        raise UsageError(f"{folder} is a link.", "Remove the link first.")
+        raise UsageError(f"{folder} is a symbolic link.", "Remove the link first.")
     if project is not None and not folder.resolve().is_relative_to(project.resolve()):
-        raise UsageError(f"{folder} is outside the project.", f"Replace the link {reader.project} by a folder.")
+        raise UsageError(
+            f"{folder} is outside the project.", f"Replace the symbolic link {reader.project} with a folder."
+        )
     return folder
 
 

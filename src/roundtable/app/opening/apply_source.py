@@ -53,7 +53,7 @@ async def find_opening_apply_source(parts: Parts, address: str) -> Session:
         raise _new_project_error(project)
     raise NotFound(
         "This workspace has no decision that can be applied.",
-        'Hold a meeting first: roundtable discuss "…", or build a change: roundtable build "…".',
+        'Hold a meeting with `roundtable discuss "…"`, or build a change with `roundtable build "…"`.',
     )
 
 
@@ -86,7 +86,9 @@ def build_opening_apply_agenda(decided: Session, wanted: Agenda) -> Agenda:
     lead = _named_lead(str(wanted.settings.get("by", "")), seats) or _choose_lead(
         decided, seats, author if draft else ""
     )
-    context = f"{_render_decision(decided, decision)}\n\n{lead.seat} carries it out: {LEAD_REASON_WORDS[lead.why]}."
+    context = (
+        f"{_render_decision(decided, decision)}\n\n{lead.seat} carries out the decision: {LEAD_REASON_WORDS[lead.why]}."
+    )
     source = {"of": _display_name(decided), "position": decision.position, "draft": draft, "by": lead.seat}
     task_only = {"task_only": True} if decision.task_only else {}
     if draft:
@@ -148,7 +150,7 @@ def _has_something_to_apply(session: Session) -> bool:
 
 def _new_project_error(session: Session) -> UsageError:
     return UsageError(
-        f"{session.charter.slug} made a new project, which is not part of this workspace.",
+        f"Session {session.charter.slug} made a new project, which is not part of this workspace.",
         f"Write the project to a folder: roundtable project {session.charter.slug} --to FOLDER",
     )
 
@@ -167,7 +169,7 @@ def _applied_error(changes: list[AppliedChange]) -> UsageError:
         return _already_applied_error(standing.change, standing.commit)
     slug = changes[0].session.slug
     return UsageError(
-        f"The change of {slug} was applied and then undone.", f"To apply it again: roundtable apply {slug}"
+        f"The change of session {slug} was applied and then undone.", f"To apply it again: roundtable apply {slug}"
     )
 
 
@@ -176,7 +178,7 @@ def _decision_to_apply(decided: Session) -> Decision:
     decision = decided.decision
     if decision is None:
         raise UsageError(
-            "This session has not decided anything yet.", f"Continue it: roundtable resume {_display_name(decided)}"
+            "This session has no decision yet.", f"Continue the session: roundtable resume {_display_name(decided)}"
         )
     if _made_new_project(decided):
         raise _new_project_error(decided)
@@ -199,7 +201,9 @@ def _named_lead(name: str, seats: tuple[Seat, ...]) -> LeadSeat | None:
         raise NotFound(f"There is no seat {name} at this table.", f"Seats: {', '.join(seat.name for seat in seats)}.")
     allowed = [seat.name for seat in seats if Right.EXECUTE in seat.rights]
     if allowed and name not in allowed:
-        raise UsageError(f"Seat {name} has no right to execute.", f"Name one of: {', '.join(allowed)}.")
+        raise UsageError(
+            f"Seat {name} does not have the right to execute decisions.", f"Choose one of: {', '.join(allowed)}."
+        )
     return LeadSeat(name, LeadReason.NAMED_BY_PERSON)
 
 

@@ -18,7 +18,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_git_repository, open_git
 
 HISTORY_TITLE = "branch and recent commits"
-PATCH_HELP = "Give a file with changes, such as the output of `git diff`."
+PATCH_HELP = "Give a patch file, such as the saved output of `git diff`."
 _MAX_LISTED_FILES = 100
 _MAX_NAMED_FILES = 8
 
@@ -51,9 +51,9 @@ class CodeChanges(NamedTuple):
             texts, unread = _diff_new_files(workspace, (name for name in new if not is_sensitive_file_name(name)), room)
             changes = changes._replace(diff=changes.diff + texts, sensitive=sensitive)
             if not (changes.diff or unread):
-                excluded = f" Sensitive files are excluded: {_name_files(sensitive)}." if sensitive else ""
+                excluded = f" These sensitive files were excluded: {_name_files(sensitive)}." if sensitive else ""
                 message = f"There is nothing to discuss: no file was changed.{excluded}"
-                raise UsageError(message, "Name a branch with --branch.")
+                raise UsageError(message, "To discuss the changes of a branch, add `--branch NAME`.")
             return _build_changes(changes, history.result(), unread)._replace(base=git.resolve("HEAD"))
 
     @classmethod
@@ -64,17 +64,17 @@ class CodeChanges(NamedTuple):
             _require_repository(git, workspace)
             shown = sanitize_line(branch, 80)
             if not git.resolve(branch):
-                raise NotFound(f"There is no branch {shown} here.", "`git branch -a` lists the branches.")
+                raise NotFound(f"There is no branch {shown} in this repository.", "`git branch -a` lists the branches.")
             base = git.default_branch()
             if not base:
                 raise NotFound(
-                    "This repository has no default branch.",
-                    "Give the changes as a file: --patch FILE.",
+                    "This repository has no default branch to compare with.",
+                    "Give the changes as a file with `--patch FILE`.",
                 )
             changes = git.diff_between(base, branch)
             if not changes.diff:
                 raise UsageError(
-                    f"There is nothing to discuss: branch {shown} has no changes that {base} lacks.",
+                    f"There is nothing to discuss: branch {shown} has no changes compared with {base}.",
                     "Name another branch.",
                 )
             history = f"Branch {branch}, compared with {base}.\n{_list_commits(git, branch)}"
@@ -118,7 +118,9 @@ def _build_changes(changes: GitDiff, history: str, unread: Sequence[str] = ()) -
         history += f"\nNew files, by name only:\n{names}{more}"
     notices = _describe_cut(whole=changes.whole)
     if changes.sensitive:
-        excluded = f"Sensitive files are excluded, changed or not: {_name_files(changes.sensitive)}."
+        excluded = (
+            f"These sensitive files are never shown, whether or not they changed: {_name_files(changes.sensitive)}."
+        )
         history, notices = f"{history}\n{excluded}", (*notices, excluded)
     texts = {HISTORY_TITLE: history.strip(), DIFF_CONTEXT_NAME: changes.diff}
     return CodeChanges({name: text for name, text in texts.items() if text}, notices)
@@ -130,15 +132,15 @@ def _name_files(names: Sequence[str]) -> str:
 
 
 def _describe_cut(*, whole: bool) -> tuple[str, ...]:
-    return () if whole else (f"The changes are longer than {GIT_OUTPUT_LIMIT:,} bytes; the rest is not shown.",)
+    return () if whole else (f"Only the first {GIT_OUTPUT_LIMIT:,} bytes of the changes are shown.",)
 
 
 def _require_repository(git: GitReader, workspace: Path) -> None:
     if git.has_repository:
         return
     outer = find_enclosing_git_repository(workspace)
-    problem = "There is no git repository here." if outer is None else f"The git repository in {outer} cannot be used."
-    raise UsageError(problem, "Give the changes as a file: --patch FILE.")
+    problem = "This workspace has no git repository." if outer is None else f"Git cannot use the repository in {outer}."
+    raise UsageError(problem, "Give the changes as a file with `--patch FILE`.")
 
 
 def _describe_history(git: GitReader) -> str:

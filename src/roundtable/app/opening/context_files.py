@@ -52,7 +52,7 @@ def reject_secrets_in_context_file(redactor: Redactor, name: str, text: str) -> 
     if kinds := redactor.finds(text):
         raise ContextFileHoldsSecret(
             f"{name} contains what looks like a secret ({', '.join(kinds)}).",
-            "Remove the secret, or leave the file out.",
+            "Remove the secret from the file, or do not show the file.",
         )
     return text
 
@@ -72,7 +72,8 @@ def decode_context_file_text(name: str, path: str, data: bytes) -> str:
     """Return the text in the bytes of a file; refuse binary, empty and too large files."""
     if len(data) > MAX_CONTEXT_FILE_BYTES:
         raise ContextFileRefused(
-            f"{name} is larger than {MAX_CONTEXT_FILE_BYTES:,} bytes.", f"Show a part of it: {path}:1-400."
+            f"{name} is larger than {MAX_CONTEXT_FILE_BYTES:,} bytes.",
+            f"Show a part of the file, such as {path}:1-400.",
         )
     try:
         text = data.decode()
@@ -99,7 +100,7 @@ def resolve_context_file_path(root: Path, path: str, name: str) -> Path:
         raise _not_text_error(name) from None
     if not real.is_relative_to(root):
         raise ContextFileRefused(
-            f"{name} is outside the workspace {root}.", "Only files of the workspace can be shown."
+            f"{name} is outside the workspace {root}.", "Only files in the workspace can be shown."
         )
     return real.relative_to(root)
 
@@ -107,15 +108,16 @@ def resolve_context_file_path(root: Path, path: str, name: str) -> Path:
 def _read_bytes(root: Path, path: str, name: str, lines: tuple[int, int] | None) -> bytes:
     within = resolve_context_file_path(root, path, name)
     if is_sensitive_file_name(within.as_posix()) or is_sensitive_file_name(path):
-        raise ContextFileRefused(f"{name} is a sensitive file and is never shown to a model.", "Leave it out.")
+        raise ContextFileRefused(f"{name} is a sensitive file and is never shown to a model.", "Do not show this file.")
     try:
         with os.fdopen(_open_without_links(root, within.parts), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ContextFileRefused(f"{name} is not a plain file.", "Leave it out.")
+                raise ContextFileRefused(f"{name} is not a regular file.", "Do not show this file.")
             if lines is None and status.st_size > MAX_CONTEXT_FILE_BYTES:
                 raise ContextFileRefused(
-                    f"{name} is larger than {MAX_CONTEXT_FILE_BYTES:,} bytes.", f"Show a part of it: {path}:1-400."
+                    f"{name} is larger than {MAX_CONTEXT_FILE_BYTES:,} bytes.",
+                    f"Show a part of the file, such as {path}:1-400.",
                 )
             return file.read(MAX_CONTEXT_FILE_BYTES + 1 if lines is None else MAX_RANGE_BYTES)
     except FileNotFoundError:
@@ -123,7 +125,9 @@ def _read_bytes(root: Path, path: str, name: str, lines: tuple[int, int] | None)
             f"There is no file {name} in {root}.", "Paths are relative to the workspace."
         ) from None
     except IsADirectoryError:
-        raise ContextFileRefused(f"{name} is a folder.", "Name the files in it, or show it with --context.") from None
+        raise ContextFileRefused(
+            f"{name} is a folder.", "Name files in the folder, or show the relevant ones with `--context`."
+        ) from None
     except OSError:
         raise _not_text_error(name) from None
 
@@ -148,4 +152,4 @@ def _open_without_links(root: Path, parts: Sequence[str]) -> int:
 
 
 def _not_text_error(name: str) -> ContextFileRefused:
-    return ContextFileRefused(f"{name} cannot be read as text.", "Leave it out.")
+    return ContextFileRefused(f"{name} cannot be read as text.", "Do not show this file.")

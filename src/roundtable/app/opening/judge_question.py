@@ -35,7 +35,7 @@ async def open_judge_question_session(
 ) -> str:
     """Open a session for one question; the judge sees the state of the other session and the earlier questions."""
     if not question.strip():
-        raise UsageError("The question is empty.", "Write what you want to know.")
+        raise UsageError("The question is empty.", "Write a question for the judge.")
     parts.keys.learn_keychain_keys()
     shown = {SESSION_STATE_TITLE: await _describe_session(parts, about)}
     if before:
@@ -92,12 +92,14 @@ def _describe_progress(session: Session) -> Iterator[str]:
         yield f"What the judge said last ({judged[-1].round}):\n{judged[-1].text}"
     if session.decision is not None:
         decision = session.decision
-        yield f"It ended: {decision.outcome}. {decision_sentence(decision)}\n{decision.position}"
+        yield f"The session ended: {decision.outcome}. {decision_sentence(decision)}\n{decision.position}"
     elif session.open_gates:
         for gate in session.open_gates:
-            yield f"It waits for the person at the gate {gate.id}: {gate.question} ({', '.join(gate.options)})"
+            yield f"The session waits for the person at gate {gate.id}: {gate.question} ({', '.join(gate.options)})"
     else:
-        yield f"It continues; the last round is {next(reversed(session.rounds), 'not opened yet')}."
+        newest = next(reversed(session.rounds), "")
+        state = f"its newest round is {newest}" if newest else "no round has opened yet"
+        yield f"The session continues; {state}."
 
 
 def _render_last_findings(session: Session) -> str:

@@ -53,7 +53,7 @@ class PromptPlaceholders(msgspec.Struct, frozen=True):
         """Raise ConfigError for a prompt with unknown, missing or incomplete placeholders."""
         template = Template(text)
         if not template.is_valid():
-            raise ConfigError(f"{where} contains a $ without a name.", "Write $$ for a dollar sign.")
+            raise ConfigError(f"{where} contains a `$` without a placeholder name.", "Write `$$` for a dollar sign.")
         used = set(template.get_identifiers())
         if unknown := sorted(used - self.known):
             raise ConfigError(
@@ -61,7 +61,10 @@ class PromptPlaceholders(msgspec.Struct, frozen=True):
                 f"Known placeholders: {_list_placeholders(self.known)}.",
             )
         if missing := self.needed - used:
-            raise ConfigError(f"{where} lacks {_list_placeholders(missing)}, which this round needs.", "Add it.")
+            raise ConfigError(
+                f"{where} lacks {_list_placeholders(missing)}, which this round requires.",
+                "Add every missing placeholder.",
+            )
 
 
 PromptFolders = Sequence[Mapping[str, Path]]
@@ -103,7 +106,8 @@ def _load_shipped_prompt(rules: Meeting, words: Mapping[str, str], names: Sequen
     if words and names[-1] != "system":
         place = f"prompts/{rules.name}/{names[-1]}.md"
         raise ConfigError(
-            f"The meeting {rules.name} has no prompt for {names[-1]}.", f"Add it to the data file, or write {place}."
+            f"The meeting {rules.name} has no prompt for {names[-1]}.",
+            f"Add the prompt to the data file of the meeting, or create {place}.",
         )
     folder = resources.files("roundtable.meetings") / "prompts" / ("recipe" if words else rules.name)
     shipped = next((file for name in names if (file := folder / f"{name}.md").is_file()), None)
@@ -181,7 +185,9 @@ class MeetingCatalog:
         if name in data_files:
             source, path = data_files[name]
             if name in MEETINGS or name in load_preset_templates():
-                raise ConfigError(f"{path}: {name} is the name of a shipped meeting.", "Give the file another name.")
+                raise ConfigError(
+                    f"{path}: {name} is already the name of a built-in meeting.", "Give the file another name."
+                )
             return _parse_data_file(name, read_template_file(path), str(path), source)
         if name in MEETINGS:
             return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
@@ -189,7 +195,7 @@ class MeetingCatalog:
             return _parse_data_file(name, load_preset_templates()[name], f"preset {name}", "preset")
         if name in find_workspace_templates(self._workspace, MEETING_FILES):
             raise NotTrusted(
-                f"The meeting {name} comes from this workspace, and you have not trusted the workspace.",
+                f"The meeting {name} is defined in this workspace, which you have not trusted yet.",
                 f"Read .roundtable/meetings/{name}.toml, then run `roundtable trust`.",
             )
         raise unknown_meeting_template_error(name, list_meeting_template_names(self._places, self._workspace))
@@ -229,7 +235,7 @@ def _parse_data_file(name: str, text: str, where: str, source: MeetingSource) ->
     """Parse a data file: a preset, which names a meeting, or a recipe, which has rounds."""
     if not _MEETING_NAME.fullmatch(name):
         raise ConfigError(
-            f"{where}: {name} is not a valid name for a meeting.", "Use small letters, digits and dashes."
+            f"{where}: {name} is not a valid name for a meeting.", "Use lowercase letters, digits and hyphens."
         )
     data = parse_toml_text(text.encode(), where)
     if "meeting" in data:
@@ -254,9 +260,10 @@ def _parse_recipe(data: dict[str, Any], where: str) -> Recipe:
     if rule not in DECISION_RULE_NAMES:
         near = did_you_mean_text(str(rule), DECISION_RULE_NAMES).strip()
         raise ConfigError(
-            f"{where}: rule.name cannot be {rule!r}.", f"{near} Rules: {', '.join(DECISION_RULE_NAMES)}.".strip()
+            f"{where}: rule.name is {rule!r}, which is not a decision rule.",
+            f"{near} Decision rules: {', '.join(DECISION_RULE_NAMES)}.".strip(),
         )
     recipe = convert_toml_table(Recipe, data, where)
     if mistake := recipe.find_mistake():
-        raise ConfigError(f"{where}: {mistake}", "Correct it and try again.")
+        raise ConfigError(f"{where}: {mistake}", "Correct the file and try again.")
     return recipe

@@ -114,8 +114,8 @@ class Opener:
         seats = assign_judge_voices(seats, parts.endpoints) if judging else seats
         if limits.budget_usd == 0 and (paid := parts.tariffs.list_paid_voices(seats, judging=judging)):
             raise UsageError(
-                f"A budget of $0 allows only free voices and plans, but {paid[0]} may be paid by the token.",
-                "Raise the budget, or set `local = true` in the [endpoints] section of a free server of your own.",
+                f"A budget of $0 allows only free voices and subscription plans, but {paid[0]} may charge per token.",
+                "Raise the budget. For a free server of your own, set `local = true` in its [endpoints] section.",
             )
         prompts = self.catalog.load_prompts(meeting, config.language)
         recalled, untold = ((), ()) if agenda.fresh else await self._recall(agenda.question)
@@ -170,7 +170,7 @@ class Opener:
         if silent and (speaking < needed or essential):
             required = ", ".join(essential) or needed
             raise UsageError(
-                f"{speaking} of {len(seats)} seats can speak, but the quorum needs {required}.",
+                f"{speaking} of {len(seats)} seats can speak, but the quorum requires {required}.",
                 "\n".join(f"Seat {name} cannot speak: {why}" for name, why in silent.items()),
             )
         return silent
@@ -188,15 +188,15 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits:
         raise UsageError("The question is empty.", "Write what the meeting should decide.")
     if len(seats) < rules.minimum_seats:
         needed = f"{rules.minimum_seats} seats" if rules.minimum_seats > 1 else "one seat"
-        alone = " To ask one seat alone: roundtable discuss --seat NAME=VOICE." if rules.minimum_seats > 1 else ""
+        alone = " To ask a single seat, run `roundtable discuss --seat NAME=VOICE`." if rules.minimum_seats > 1 else ""
         raise UsageError(
-            f"The meeting {rules.name} needs at least {needed}.", f"Add seats with --seat NAME=VOICE.{alone}"
+            f"The meeting {rules.name} needs at least {needed}.", f"Add seats with `--seat NAME=VOICE`.{alone}"
         )
     if len(set(names)) != len(names):
-        raise UsageError("Two seats have the same name.", "Give each --seat a different name.")
+        raise UsageError("Two seats have the same name.", "Give each `--seat` a different name.")
     if limits.quorum.seats > max(len(seats), Quorum().seats):
         present = pluralize(len(seats), "seat")
-        raise UsageError(f"{present} cannot meet a quorum of {limits.quorum.seats}.", "Lower the quorum.")
+        raise UsageError(f"{present} cannot meet a quorum of {limits.quorum.seats}.", "Lower the quorum or add seats.")
     if absent := set(limits.quorum.essential) - set(names):
         name = min(absent)
         raise UsageError(
@@ -207,11 +207,13 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits:
     for id, answer in agenda.answers.items():
         name, number = Gate.split_numbered_id(id)
         if id not in gates and (number == 1 or name not in gate_names):
-            raise UsageError(f"The meeting {rules.name} has no gate called {id}.", f"Its gates: {', '.join(gates)}.")
+            raise UsageError(
+                f"The meeting {rules.name} has no gate called {id}.", f"Gates of this meeting: {', '.join(gates)}."
+            )
         allowed = rules.advance_answers.get(name, (answer,))
         if answer not in allowed:
             raise UsageError(
-                f"Gate {id} cannot be answered in advance with {answer}.", f"Choose one of: {', '.join(allowed)}."
+                f"Gate {id} does not accept the advance answer {answer}.", f"Choose one of: {', '.join(allowed)}."
             )
     if len(set(agenda.options)) != len(agenda.options) or len(agenda.options) == 1:
         raise UsageError("Give at least two different options.")

@@ -69,7 +69,7 @@ class ContextGatherer:
             self._add_project(context, words)
         about = [*context.notices]
         if project and may_ask and self._checks:
-            about.append(f"Checks you may ask for by name, and no others: {', '.join(self._checks)}.")
+            about.append(f"You may ask for these checks by name, and for no others: {', '.join(self._checks)}.")
         if about:
             context.shown[ABOUT_CONTEXT_TITLE] = "\n".join(about).encode()
         return OpeningContext(context.shown, tuple(context.notices))
@@ -96,7 +96,7 @@ class ContextGatherer:
         within = resolve_context_file_path(self._workspace.resolve(), folder, folder).as_posix()
         if not (self._workspace / within).is_dir():
             raise ContextFileRefused(
-                f"There is no folder {folder} in this workspace.", "Name another folder, or a file with -f."
+                f"There is no folder {folder} in this workspace.", "Name another folder, or name a file with `-f`."
             )
         with open_git(self._workspace) as git:
             paths = list_context_file_candidates(git.list_files(), self._ignore, within)
@@ -105,7 +105,7 @@ class ContextGatherer:
         if not selection.files:
             raise ContextFileRefused(
                 f"No file in {folder} can be shown: ignored, sensitive, binary and large files are skipped.",
-                "Name a file with -f, or another folder.",
+                "Name another folder, or name a file with `-f`.",
             )
         where = "" if within == "." else f" of {folder}"
         context.notices.append(_describe_selection(selection, f"files{where}"))
@@ -168,7 +168,7 @@ def _check_room(shown: dict[str, bytes], room: ContextRoom) -> None:
     size = sum(map(len, shown.values()))
     if room.named is not None and size > room.named:
         raise UsageError(
-            f"The named files have about {size // BYTES_PER_TOKEN:,} tokens, but {room.voice} has room for only "
+            f"The files you named have about {size // BYTES_PER_TOKEN:,} tokens, but {room.voice} has room for only "
             f"{room.named // BYTES_PER_TOKEN:,}.",
             "Show ranges of lines, such as path:10-50, or use a model with a larger context window.",
         )

@@ -37,7 +37,7 @@ async def check_change_writable_before_opening(
     if writes and not charter.settings.get("dry_run") and (folder := _find_read_only_folder(workspace)):
         raise UsageError(
             f"{folder} is not writable, so no seat was asked.",
-            "Make it writable, or add --dry-run to see a change that is not written.",
+            "Make the folder writable, or add `--dry-run` to see the change without writing it.",
         )
     if (
         writes
@@ -46,14 +46,14 @@ async def check_change_writable_before_opening(
     ):
         raise UsageError(
             f"{operation} is in progress in this repository, so no seat was asked.",
-            "Finish or abort it first, or add --dry-run to see a change that is not written.",
+            "Finish or abort the operation first, or add `--dry-run` to see the change without writing it.",
         )
     if branch := charter.settings.get("branch"):
         await asyncio.to_thread(ensure_git_branch_available, workspace, str(branch))
     only_shown = charter.settings.get("dry_run") and charter.settings.get("draft")
     runs = writes_files and not kinds.isdisjoint(("files", "run"))
     if runs and not only_shown and isinstance(why := await find_sandbox(), str):
-        raise UsageError("Candidates cannot be run here, so no seat was asked.", why)
+        raise UsageError("There is no sandbox to run candidates in, so no seat was asked.", why)
 
 
 def _find_read_only_folder(workspace: Path) -> Path | None:

@@ -116,7 +116,7 @@ class StageListCatalog:
         of_workspace = find_workspace_templates(self._workspace, STAGE_FILES)
         if name in of_workspace and not self._is_trusted():
             raise NotTrusted(
-                f"The list of stages {name} comes from this workspace, and you have not trusted the workspace.",
+                f"The list of stages {name} is defined in this workspace, which you have not trusted yet.",
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
         own = find_user_templates(self._places, STAGE_FILES) | of_workspace
@@ -128,7 +128,10 @@ class StageListCatalog:
                 else f"list of stages {sanitize_line(name, 60)}"
             )
             known = ", ".join((*shipped.ways, *own))
-            raise NotFound(f"There is no {missing}.", f"Choose one of {known}, or give a TOML file with [[stages]].")
+            raise NotFound(
+                f"There is no {missing}.",
+                f"Choose one of {known}, or give the path of a TOML file with [[stages]] tables.",
+            )
         return self.parse(read_template_file(path), str(path))
 
     @staticmethod
@@ -144,7 +147,7 @@ class StageListCatalog:
             if isinstance(name := table.get("name"), str) and not STAGE_NAME.match(name):
                 raise ConfigError(
                     f"{path}: stage {number} has the invalid name {sanitize_line(name, 60) or '(empty)'}.",
-                    "A name has small letters and dashes, at most 31 of them, such as threat-model.",
+                    "Use at most 31 lowercase letters and hyphens, such as threat-model.",
                 )
         stages = [
             convert_toml_table(Stage, {**shipped.get(str(table.get("name")), {}), **table}, f"{path}: stage {number}")
@@ -156,7 +159,7 @@ class StageListCatalog:
         if reserved := next((name for name in names if name == DELIVER or StageAddress(name).is_reserved), ""):
             raise ConfigError(
                 f"{path}: the stage name {reserved} is reserved for a gate.",
-                f"Choose a name other than `{DELIVER}` that does not begin with `after` and does not end in -dispute, "
+                f"Choose another name. A stage cannot be named `{DELIVER}`, begin with `after`, or end in -dispute, "
                 "-install or -rerun.",
             )
         return tuple(stages)
@@ -194,8 +197,8 @@ def fill_opening_stage_settings(
         for seat, role in roles.items():
             if seat not in names:
                 raise UsageError(
-                    f"Stage {stage.name} has the {role} {sanitize_line(seat, 60)}, which is not a seat here.",
-                    f"Name one of: {', '.join(names)}.",
+                    f"Stage {stage.name} names {sanitize_line(seat, 60)} as a {role}, but there is no such seat.",
+                    f"Choose one of these seats: {', '.join(names)}.",
                 )
     if answers.get(DELIVER, NextStep.LATER) != NextStep.LATER:
         _check_delivery(stages, existing=bool(settings.get("existing")))
@@ -208,13 +211,13 @@ def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
     if existing:
         raise UsageError(
             f"An existing project is edited in place, so the gate {DELIVER} is never asked.",
-            "Answer the gate `approve` in advance instead: --answer approve=all.",
+            "To approve all changes in advance, use `--answer approve=all` instead.",
         )
     if not any(stage.enabled and stage.kind in ("files", "run") for stage in stages):
         raise UsageError(
             f"None of these stages writes files, so there is no project to deliver and the gate {DELIVER} is never "
             "asked.",
-            "Remove that answer. `roundtable export` writes a report on the discussion.",
+            f"Remove the answer to gate {DELIVER}. `roundtable export` writes a report on the discussion.",
         )
 
 

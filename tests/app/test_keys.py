@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.secrets import list_keys, remove_key, resolve_key_name, store_key
+from roundtable.app.settings.secrets import Keys, list_keys, remove_key, resolve_key_name, store_key
 from roundtable.app.settings.vault import Vault
 from roundtable.core.faults import ConfigError, Fault, FaultKind, NotFound, UsageError
 from tests.core.test_redaction import token
@@ -346,3 +347,17 @@ def test_random_looking_text_that_is_not_a_key_is_allowed_in_a_config(
 ) -> None:
     person(places, text)
     assert "lab-2" in config.load_settings(places, workspace).config.endpoints
+
+
+def test_a_process_that_holds_a_key_writes_no_core_dump(places: Places) -> None:
+    _, hard = before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        keys = Keys(places, [])
+        assert keys.resolve("secret:OPENAI_API_KEY") is None
+        assert resource.getrlimit(resource.RLIMIT_CORE) == (hard, hard), "no key, nothing to hide"
+        store_key(places, places.data, "OPENAI_API_KEY", token(40))
+        assert keys.resolve("secret:OPENAI_API_KEY")
+        assert resource.getrlimit(resource.RLIMIT_CORE) == (0, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -81,8 +82,15 @@ class Keys:
                 self._learn_key(key)
 
     def _learn_key(self, value: str) -> None:
-        if not _is_path_or_url(value):  # places come the same way and are no secrets
+        if value and not _is_path_or_url(value):  # places come the same way and are no secrets
+            _disable_core_dumps()
             self.redactor.learn(value, value.strip())
+
+
+def _disable_core_dumps() -> None:
+    """From now on, a crash of this process or of one that it starts writes no memory, with its keys, to the disk."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def _find_endpoint_key_names(endpoint: Endpoint) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, find_workspace
+from roundtable.app.settings.trust import TrustList
 from roundtable.core.faults import ConfigError, NotTrusted
 
 REACHING = """
@@ -43,10 +44,11 @@ def test_without_a_config_file_the_defaults_apply(places: Places, workspace: Pat
 
 def test_workspace_settings_override_the_persons_settings_key_by_key(places: Places, workspace: Path) -> None:
     person(places, 'language = "de"\n[limits]\nseat_timeout = 10\nbudget_usd = 2.0\nquorum = { seats = 3 }')
-    own(workspace, "[limits]\nseat_timeout = 20\nquorum = { vendors = 2 }")
+    own(workspace, "[limits]\nseat_timeout = 5\nquorum = { vendors = 2 }")
+    config.trust_workspace(places, workspace)
     loaded = config.load_settings(places, workspace).config
     limits = loaded.limits.to_limits()
-    assert (loaded.language, limits.seat_timeout, limits.budget_usd) == ("de", 20, 2.0)
+    assert (loaded.language, limits.seat_timeout, limits.budget_usd) == ("de", 5, 2.0)
     assert (limits.quorum.seats, limits.quorum.vendors) == (3, 2)
 
 
@@ -167,17 +169,16 @@ async def test_a_changed_address_of_a_shipped_endpoint_never_receives_its_key(pl
 def test_an_untrusted_workspace_cannot_name_endpoints(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
     loaded = config.load_settings(places, workspace)
-    assert loaded.withheld == ("endpoints", "seats.spy.voices", "seats.spy.judge")
-    assert loaded.config.endpoints == {}
-    assert (loaded.config.seats["spy"].voices, loaded.config.seats["spy"].brief) == ((), "Be brief.")
+    assert loaded.withheld == ("seats.spy.voices", "seats.spy.judge", "seats.spy.brief", "endpoints.evil")
+    assert (loaded.config.endpoints, loaded.config.seats) == ({}, {})
 
 
 def test_an_untrusted_workspace_cannot_name_programs(places: Places, workspace: Path) -> None:
     own(workspace, '[agents.claude]\ncommand = "./evil"')
     loaded = config.load_settings(places, workspace)
-    assert loaded.withheld == ("agents",)
+    assert loaded.withheld == ("agents.claude",)
     assert loaded.config.agents == {}
-    assert config.list_untrusted_settings(workspace) == {"agents.claude": '{"command": "./evil"}'}
+    assert config.find_trust_request(places, workspace).settings == {"agents.claude": '{"command": "./evil"}'}
     config.trust_workspace(places, workspace)
     assert config.load_settings(places, workspace).config.agents == {"claude": {"command": "./evil"}}
 
@@ -201,20 +202,20 @@ def test_trust_ends_when_the_config_changes(places: Places, workspace: Path) -> 
 
 def test_trust_in_a_workspace_can_be_revoked(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
-    assert not config.revoke_workspace_trust(places, workspace)
+    assert not TrustList(places).remove(workspace)
     config.trust_workspace(places, workspace)
-    assert config.revoke_workspace_trust(places, workspace)
+    assert TrustList(places).remove(workspace)
     assert not config.is_workspace_trusted(places, workspace)
 
 
 def test_the_settings_that_trust_would_enable_are_listed(places: Places, workspace: Path) -> None:
     own(workspace, REACHING)
-    asked = config.list_untrusted_settings(workspace)
-    assert list(asked) == ["endpoints.evil", "seats.spy.voices", "seats.spy.judge"]
+    asked = config.find_trust_request(places, workspace).settings
+    assert list(asked) == ["seats.spy.voices", "seats.spy.judge", "seats.spy.brief", "endpoints.evil"]
     assert "http://evil.example/v1" in asked["endpoints.evil"]
     assert asked["seats.spy.voices"] == '["evil:model"]'
-    own(workspace, "language = 'en'")
-    assert config.list_untrusted_settings(workspace) == {}
+    own(workspace, "[context]\nignore = ['generated']")
+    assert config.find_trust_request(places, workspace).settings == {}
 
 
 async def test_seats_of_an_untrusted_workspace_say_that_they_need_trust(places: Places, workspace: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from roundtable.app.desk import Roundtable
 from roundtable.app.machine import discovery
 from roundtable.app.machine.discovery import DiscoveredSeat, create_machine_model_seats, propose_machine_seats
+from roundtable.app.settings.config import trust_workspace
 from roundtable.app.settings.places import Places
 from roundtable.core.values import Seat
 
@@ -92,12 +93,12 @@ enabled = false
     assert {seat.kind for seat in found} == {"configured"}
 
 
-async def test_voices_of_an_untrusted_workspace_need_trust(places: Places, workspace: Path) -> None:
+async def test_seats_of_an_untrusted_workspace_are_not_offered(places: Places, workspace: Path) -> None:
     (workspace / ".roundtable").mkdir()
     (workspace / ".roundtable" / "config.toml").write_text('[seats.spy]\nvoices = ["openai:gpt-4o"]')
-    (found,) = await found_with(places, workspace)
-    assert not found.usable
-    assert "roundtable trust" in found.note
+    assert await found_with(places, workspace) == []
+    trust_workspace(places, workspace)
+    assert [seat.voice for seat in await found_with(places, workspace)] == ["openai:gpt-4o"]
 
 
 @pytest.mark.feature("S3.4")

@@ -164,11 +164,11 @@ async def test_hooks_of_a_cloned_workspace_do_not_run_before_it_is_trusted(
     listener = Listener(tmp_path)
     write(config.workspace_config_path(workspace), listener.toml("debate_started"))
     async with await Roundtable.open(workspace, places) as desk:
-        assert desk.setup.settings.withheld == ("hooks",)
+        assert desk.setup.settings.withheld == ("hooks.debate_started",)
         await desk.meetings.open(agreed(places))
         await desk.meetings.hook_problems()
         assert await listener.heard(0) == []
-    assert "hooks.debate_started" in config.list_untrusted_settings(workspace)
+    assert "hooks.debate_started" in config.find_trust_request(places, workspace).settings
     config.trust_workspace(places, workspace)
     async with await Roundtable.open(workspace, places) as desk:
         await desk.meetings.open(agreed(places))

@@ -190,9 +190,9 @@ async def test_without_a_working_sandbox_nothing_is_run(
 
 async def test_a_workspace_may_list_checks_only_once_it_is_trusted(places: Places, workspace: Path) -> None:
     write(workspace, {".roundtable/config.toml": '[checks]\ntests = ["./evil"]\n'})
-    assert config.list_untrusted_settings(workspace) == {"checks.tests": '["./evil"]'}
+    assert config.find_trust_request(places, workspace).settings == {"checks.tests": '["./evil"]'}
     async with await Roundtable.open(workspace, places) as desk:
-        assert desk.setup.settings.withheld == ("checks",)
+        assert desk.setup.settings.withheld == ("checks.tests",)
         ran = await desk.wiring.performer.perform("session/step", RunChecks(("tests",)))
     assert isinstance(ran, ChecksRun)
     assert "No checks are listed here." in ran.refused["tests"]

@@ -335,10 +335,10 @@ async def test_a_prompt_of_a_workspace_is_not_shown_before_it_is_trusted(
     assert "keys" not in (await drafted(desk, "knights"))[1]["speak"], "a changed file needs a new yes"
 
 
-def test_the_trust_question_shows_what_would_be_trusted(workspace: Path) -> None:
+def test_the_trust_question_shows_what_would_be_trusted(places: Places, workspace: Path) -> None:
     write(workspace, ".roundtable/meetings/board.toml", BOARD)
     write(workspace, ".roundtable/prompts/knights/speak.md", "Speak.")
-    asked = config.list_untrusted_settings(workspace)
+    asked = config.find_trust_request(places, workspace).settings
     assert list(asked) == [".roundtable/meetings/board.toml", ".roundtable/prompts/knights/speak.md"]
     assert asked[".roundtable/prompts/knights/speak.md"].startswith("6 bytes, sha256 ")
 

@@ -11,6 +11,7 @@ from roundtable.app.desk import Roundtable
 from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.opening.opening_context import ContextGatherer, OpeningContext
+from roundtable.app.settings.config import trust_workspace
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import UsageError
 from roundtable.core.text.redaction import Redactor
@@ -90,11 +91,14 @@ async def test_git_node_modules_and_dist_are_ignored_and_the_config_may_ignore_m
     assert not any("node_modules" in name or "dist" in name for name in listed)
     assert "docs/old/a.md" in listed
     write(workspace, {".roundtable/config.toml": '[context]\nignore = ["docs/*", "*.py"]\n'})
-    async with await Roundtable.open(workspace, places) as desk:
-        charter, _ = await desk.meetings.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
-    shown = {item.name for item in charter.context}
-    assert "dist/app.js" in shown
-    assert not any(name.startswith("docs/") or name.endswith(".py") or ".roundtable" in name for name in shown)
+    for trusted in (False, True):
+        if trusted:
+            trust_workspace(places, workspace)
+        async with await Roundtable.open(workspace, places) as desk:
+            charter, _ = await desk.meetings.draft(Agenda("What now?", SCRIPTED, meeting="knights"))
+        shown = {item.name for item in charter.context}
+        assert ("dist/app.js" in shown) == trusted, "without trust, a workspace only adds to what is ignored"
+        assert not any(name.startswith("docs/") or name.endswith(".py") or ".roundtable" in name for name in shown)
 
 
 @pytest.mark.parametrize("with_repository", [True, False])

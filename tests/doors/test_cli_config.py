@@ -58,12 +58,15 @@ def test_every_setting_is_shown_with_its_source(cli: Cli) -> None:
     workspace(cli).parent.mkdir()
     workspace(cli).write_text('[limits]\nretries = 0\n[seats.x]\nvoices = ["script:s.toml"]\npriority = 1\n')
     settings = in_force(cli)
+    assert settings["limits.retries"] == settings["seats.x.voices"] == (None, "withheld")
+    cli.run("trust", "--yes")
+    settings = in_force(cli)
     assert settings["limits.seat_timeout"] == (90, "you")
     assert settings["limits.retries"] == (0, "workspace")
     assert settings["limits.max_tokens"] == (2048, "default")
     assert settings["meetings.knights.rounds"] == (5, "default")
     assert settings["seats.x.priority"] == (1, "workspace")
-    assert settings["seats.x.voices"] == (None, "withheld")
+    assert settings["seats.x.voices"] == (["script:s.toml"], "workspace")
     assert "limits.retries\tworkspace config\t0" in cli.run("config").stdout.splitlines()
 
 
@@ -166,7 +169,7 @@ def test_a_changed_workspace_config_stays_trusted_only_if_it_was(cli: Cli) -> No
     assert in_force(cli)["seats.a.voices"] == (["script:s.toml"], "workspace")
     workspace(cli).write_text(workspace(cli).read_text() + '[endpoints.evil]\nbase_url = "http://127.0.0.1:9"\n')
     cli.run("config", "set", "language", "de")
-    assert in_force(cli)["endpoints"] == (None, "withheld")
+    assert in_force(cli)["endpoints.evil"] == (None, "withheld")
 
 
 def test_the_path_of_the_config_is_printed_for_an_editor(cli: Cli) -> None:

@@ -41,5 +41,5 @@ def test_a_meeting_of_the_workspace_is_held_only_after_trust(cli: Cli) -> None:
     assert "run `roundtable trust`" in refused.stderr
     output = cli.run("trust", "--yes").stderr
     assert ".roundtable/meetings/design-review.toml = " in output
-    assert "read those files first" in output
+    assert "Read the listed files in .roundtable/ before you answer" in output
     assert decision(cli.json("discuss", "Shall we?", "--meeting", "design-review", *seats))["outcome"] == "reached"

@@ -168,6 +168,7 @@ async def test_nothing_is_recalled_with_fresh_in_another_workspace_or_if_switche
         assert await other.memory.entries() == []
     (desk.workspace / ".roundtable").mkdir()
     (desk.workspace / ".roundtable" / "config.toml").write_text("[memory]\nrecall = false\n")
+    desk.setup.trust(desk.setup.find_trust_request(), may_exceed_limits=False)
     async with await Roundtable.open(desk.workspace, places) as silent:
         assert await recalled_entries(silent, QUESTION) == ()
         assert len(await silent.memory.entries()) == 1
@@ -280,7 +281,7 @@ async def test_the_person_is_not_asked_to_execute_a_proposal_that_a_decree_forbi
         script, meeting, recalled=(DECREE,), answers={"decree": "allow", permission: yes}
     )
     assert decision.next_step == "apply"
-    assert notice_sentences(decision)[0].startswith("Allowed anyway: ")
+    assert notice_sentences(decision)[0].startswith("The decision repeats ")
 
 
 BOARD = """
@@ -321,7 +322,7 @@ async def test_a_plan_that_cites_the_decree_does_not_withdraw_the_decree_gate() 
     plan = {"round": "*plan", "text": "A vendor runs it for us, which answers R-1a2b3c."}
     script = {"turns": [plan, *GRAPHQL["debate"]]}
     decision = await kill_meeting_after_every_fact(script, "debate", recalled=(DECREE,), answers={"decree": "allow"})
-    assert notice_sentences(decision)[0].startswith("Allowed anyway: ")
+    assert notice_sentences(decision)[0].startswith("The decision repeats ")
 
 
 @pytest.mark.parametrize(("answer", "outcome"), [("uphold", Outcome.DEADLOCK), ("allow", Outcome.REACHED)])

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from roundtable.core.changeset import Refusal, RefusalKind
+from roundtable.core.refusals import Refusal, RefusalCode
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -43,9 +43,9 @@ class FileContent(msgspec.Struct, frozen=True):
 class UnsafePath(Exception):
     """A path that must not be followed or overwritten: a symlink, or something that is not a regular file."""
 
-    def __init__(self, path: str, kind: RefusalKind, sentence: str) -> None:
-        super().__init__(sentence)
-        self.refusal = Refusal(path, kind, sentence)
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.path, refusal.code)
+        self.refusal = refusal
 
 
 class ConfinedFolder:
@@ -70,9 +70,9 @@ class ConfinedFolder:
             with self.open_parent(path) as (name, parent):
                 status = os.stat(name, dir_fd=parent, follow_symlinks=False)
                 if stat.S_ISLNK(status.st_mode):
-                    raise UnsafePath(path, RefusalKind.LINK, f"{path} is a symlink.")
+                    raise UnsafePath(Refusal.of(path, RefusalCode.SYMLINK))
                 if not stat.S_ISREG(status.st_mode):
-                    raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{path} is not a regular file.")
+                    raise UnsafePath(Refusal.of(path, RefusalCode.NOT_REGULAR))
                 with os.fdopen(os.open(name, READ_FLAGS, dir_fd=parent), "rb") as file:
                     status = os.fstat(file.fileno())
                     return FileContent(file.read(), stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
@@ -155,13 +155,13 @@ def _write_content(file: BinaryIO, content: FileContent) -> None:
 
 def _open_component(path: str, folder: str, parent: int) -> int:
     if folder in ("", ".", ".."):
-        raise UnsafePath(path, RefusalKind.TRAVERSAL, f"{path} contains an empty, `.` or `..` component.")
+        raise UnsafePath(Refusal.of(path, RefusalCode.PATH_COMPONENT))
     try:
         inner = os.open(folder, _FOLDER_FLAGS, dir_fd=parent)
     except FileNotFoundError:
         raise
     except OSError:
         if stat.S_ISLNK(os.stat(folder, dir_fd=parent, follow_symlinks=False).st_mode):
-            raise UnsafePath(path, RefusalKind.LINK, f"{folder} in {path} is a symlink.") from None
-        raise UnsafePath(path, RefusalKind.NOT_A_FILE, f"{folder} in {path} is not a folder.") from None
+            raise UnsafePath(Refusal.of(path, RefusalCode.FOLDER_SYMLINK, folder=folder)) from None
+        raise UnsafePath(Refusal.of(path, RefusalCode.PARENT_NOT_FOLDER, folder=folder)) from None
     return inner

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from roundtable.app.settings.places import Places
     from roundtable.app.settings.secrets import KeyState
     from roundtable.app.settings.settings_view import Setting
+    from roundtable.app.settings.trust import SettingChange, TrustBefore, TrustRequest
     from roundtable.app.settings.write_config import ConfigDraft
 
 NAMES = {
@@ -92,10 +93,13 @@ __all__ = [
     "Roundtable",
     "SeatQuote",
     "Setting",
+    "SettingChange",
     "Settings",
     "Setup",
     "SkillAgent",
     "StageOptions",
+    "TrustBefore",
+    "TrustRequest",
     "UndoableChange",
     "VoiceCheck",
 ]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from roundtable.app.settings.import_config import ImportedConfig
     from roundtable.app.settings.secrets import KeyState
     from roundtable.app.settings.settings_view import Setting
+    from roundtable.app.settings.trust import TrustRequest
     from roundtable.app.settings.write_config import ConfigDraft
     from roundtable.app.wiring import Wiring
 
@@ -71,35 +72,30 @@ class Setup:
         path, value = change_setting(self.places, self.workspace, name, typed, for_person=for_person)
         return path, format_toml_value(value)
 
-    def settings_waiting_for_trust(self) -> dict[str, str]:
-        """Return the settings in the workspace's config that need the person's trust, with their values."""
-        from roundtable.app.settings.config import list_untrusted_settings
+    def find_trust_request(self) -> TrustRequest:
+        """Return what trust in the workspace permits, whether the person gave it, and what changed since."""
+        from roundtable.app.settings.config import find_trust_request
 
-        return list_untrusted_settings(self.workspace)
+        return find_trust_request(self.places, self.workspace)
 
-    def is_trusted(self) -> bool:
-        """Return whether the person trusts the current config of the workspace."""
-        from roundtable.app.settings.config import is_workspace_trusted
-
-        return is_workspace_trusted(self.places, self.workspace)
-
-    def trust(self) -> None:
-        """Trust the current config of the workspace."""
+    def trust(self, request: TrustRequest, *, may_exceed_limits: bool) -> None:
+        """Trust the files of a request, which the person has seen."""
         from roundtable.app.settings.config import trust_workspace
 
-        trust_workspace(self.places, self.workspace)
+        trust_workspace(self.places, self.workspace, request, may_exceed_limits=may_exceed_limits)
 
     def revoke_trust(self) -> bool:
         """Revoke the trust; return whether the workspace was trusted."""
-        from roundtable.app.settings.config import revoke_workspace_trust
+        from roundtable.app.settings.trust import TrustList
 
-        return revoke_workspace_trust(self.places, self.workspace)
+        return TrustList(self.places).remove(self.workspace)
 
-    def draft_config(self, path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
+    def draft_config(self, settings: dict[str, Any], *, for_person: bool) -> ConfigDraft:
         """Draft the additions to a config file for these settings; existing settings are kept."""
         from roundtable.app.settings.write_config import ConfigDraft
 
-        return ConfigDraft.of(path, settings, where)
+        path = self.config_path(for_person=for_person)
+        return ConfigDraft.of(path, None if for_person else self.workspace, settings)
 
     def write_config(self, draft: ConfigDraft, *, for_person: bool) -> bool:
         """Write a drafted config; return whether it is trusted."""

@@ -17,12 +17,12 @@ import msgspec
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     MEETING_FILES,
+    TemplateFile,
     build_prompt_template_pattern,
     find_user_templates,
     find_workspace_templates,
     list_meeting_template_names,
     load_preset_templates,
-    read_template_file,
     unknown_meeting_template_error,
 )
 from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
@@ -67,7 +67,7 @@ class PromptPlaceholders(msgspec.Struct, frozen=True):
             )
 
 
-PromptFolders = Sequence[Mapping[str, Path]]
+PromptFolders = Sequence[Mapping[str, TemplateFile]]
 """Prompt files by name, one mapping per folder; the folder that takes precedence comes first."""
 
 
@@ -93,11 +93,11 @@ def _check_recipe_prompts(rules: Meeting, words: Mapping[str, str], where: str) 
 def _load_prompt(rules: Meeting, words: Mapping[str, str], folders: PromptFolders, names: Sequence[str]) -> str:
     """Return a prompt. Within a folder, the file of the language takes precedence over the general one."""
     general = names[-1]
-    path = next((folder[name] for folder in folders for name in names if name in folder), None)
-    if path is None:
+    file = next((folder[name] for folder in folders for name in names if name in folder), None)
+    if file is None:
         return words.get(general) or _load_shipped_prompt(rules, words, names)
-    text = read_template_file(path)
-    _find_placeholders(rules, words, general).check(text, str(path))
+    text = file.read_text()
+    _find_placeholders(rules, words, general).check(text, str(file.path))
     return text
 
 
@@ -183,12 +183,12 @@ class MeetingCatalog:
         """Return a meeting, a preset or the meeting of a data file by its name."""
         data_files = self._list_data_files()
         if name in data_files:
-            source, path = data_files[name]
+            source, file = data_files[name]
             if name in MEETINGS or name in load_preset_templates():
                 raise ConfigError(
-                    f"{path}: {name} is already the name of a built-in meeting.", "Give the file another name."
+                    f"{file.path}: {name} is already the name of a built-in meeting.", "Give the file another name."
                 )
-            return _parse_data_file(name, read_template_file(path), str(path), source)
+            return _parse_data_file(name, file.read_text(), str(file.path), source)
         if name in MEETINGS:
             return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
         if name in load_preset_templates():
@@ -220,14 +220,14 @@ class MeetingCatalog:
         rules = MeetingCatalog.find_charter_meeting(charter)
         return MeetingRules(rules.name, rules.version, rules.hold)
 
-    def _list_data_files(self) -> dict[str, tuple[MeetingSource, Path]]:
+    def _list_data_files(self) -> dict[str, tuple[MeetingSource, TemplateFile]]:
         """Return the data files by name; those of the workspace take precedence over those of the person."""
-        files: dict[str, tuple[MeetingSource, Path]] = {}
-        files |= {name: ("yours", path) for name, path in find_user_templates(self._places, MEETING_FILES).items()}
-        files |= {name: ("workspace", path) for name, path in self._find_trusted_templates(MEETING_FILES).items()}
+        files: dict[str, tuple[MeetingSource, TemplateFile]] = {}
+        files |= {name: ("yours", file) for name, file in find_user_templates(self._places, MEETING_FILES).items()}
+        files |= {name: ("workspace", file) for name, file in self._find_trusted_templates(MEETING_FILES).items()}
         return files
 
-    def _find_trusted_templates(self, pattern: str) -> dict[str, Path]:
+    def _find_trusted_templates(self, pattern: str) -> dict[str, TemplateFile]:
         return find_workspace_templates(self._workspace, pattern) if self._is_trusted() else {}
 
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from roundtable.app.opening.stage_lists import StageListCatalog, fill_opening_st
 from roundtable.app.parts import Parts
 from roundtable.app.settings import config as settings
 from roundtable.app.settings.configured_seats import list_configured_seats
+from roundtable.app.settings.trust import cap_workspace_limits, describe_trust_limits
 from roundtable.core.decide import decrees
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
@@ -73,9 +75,15 @@ class Opener:
         """Return the configured limits, overridden by the preset or data file; else with the meeting's own quorum."""
         chosen = self.find_meeting(meeting)
         limits = settings.merge_configured_limits(
-            self._parts.settings.config.limits, chosen.limits, f"meeting {chosen.name}"
+            self._parts.settings.config.limits, self._cap_limits(chosen), f"meeting {chosen.name}"
         )
         return limits if limits.quorum != Quorum() else msgspec.structs.replace(limits, quorum=chosen.rules.quorum)
+
+    def _cap_limits(self, meeting: CatalogMeeting) -> dict[str, Any]:
+        """Return the limits in a meeting's file; those of a workspace's file stay within the person's limits."""
+        if meeting.source != "workspace":
+            return meeting.limits
+        return cap_workspace_limits(self._parts.settings.limit_caps, meeting.limits)[0]
 
     async def open_session(self, agenda: Agenda, by: str = "") -> tuple[str, SessionOpened]:
         """Record the charter of an agenda, and return the session's id and its opening; no seat is asked yet."""
@@ -145,7 +153,12 @@ class Opener:
         )
         context = tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in gathered.shown.items())
         unwritable = partial(describe_unwritable_files_before_opening, parts.workspace, charter, gathered.shown)
-        notices = (*gathered.notices, *(await asyncio.to_thread(unwritable) if rules.writes_files else ()))
+        trust_notices = describe_trust_limits(parts.settings.withheld, parts.settings.capped)
+        notices = (
+            *trust_notices,
+            *gathered.notices,
+            *(await asyncio.to_thread(unwritable) if rules.writes_files else ()),
+        )
         charter = msgspec.structs.replace(charter, context=context, notices=notices)
         return charter, [*gathered.shown.values(), *prompts.values()]
 

@@ -16,11 +16,12 @@ from roundtable.core.stages import SdlcSettings
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Charter
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.repo.commits import (
     Repository,
     ensure_git_branch_available,
-    explain_unusable_git_repository,
     find_pending_git_operation,
+    find_unusable_git_repository,
 )
 from roundtable.workshop.repo.git import GitUnavailable, open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
@@ -32,8 +33,10 @@ async def check_change_writable_before_opening(
     """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""
     kinds = {stage.kind for stage in SdlcSettings.of(charter).enabled_stages} if charter.has_stages else {"files"}
     writes = writes_files and not charter.starts_without_files and kinds != {"discussion"}
-    if writes and (problem := await asyncio.to_thread(explain_unusable_git_repository, workspace)):
-        raise UsageError(problem, "No seat was asked. Run `git status` for details, or use another folder.")
+    if writes and (problem := await asyncio.to_thread(find_unusable_git_repository, workspace)):
+        raise UsageError(
+            refusal_sentence(problem), "No seat was asked. Run `git status` for details, or use another folder."
+        )
     if writes and not charter.settings.get("dry_run") and (folder := _find_read_only_folder(workspace)):
         raise UsageError(
             f"{folder} is not writable, so no seat was asked.",
@@ -45,7 +48,7 @@ async def check_change_writable_before_opening(
         and (operation := await asyncio.to_thread(find_pending_git_operation, workspace))
     ):
         raise UsageError(
-            f"{operation} is in progress in this repository, so no seat was asked.",
+            f"A {operation} is in progress in this repository, so no seat was asked.",
             "Finish or abort the operation first, or add `--dry-run` to see the change without writing it.",
         )
     if branch := charter.settings.get("branch"):

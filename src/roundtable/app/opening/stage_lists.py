@@ -17,9 +17,9 @@ import msgspec
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     STAGE_FILES,
+    TemplateFile,
     find_user_templates,
     find_workspace_templates,
-    read_template_file,
 )
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stage_address import StageAddress
@@ -120,8 +120,8 @@ class StageListCatalog:
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
         own = find_user_templates(self._places, STAGE_FILES) | of_workspace
-        path = Path(name).expanduser() if _is_stage_list_path(name) else own.get(name)
-        if path is None or not path.is_file():
+        file = TemplateFile(Path(name).expanduser()) if _is_stage_list_path(name) else own.get(name)
+        if file is None or not file.path.is_file():
             missing = (
                 f"file {sanitize_line(name, 200)}"
                 if _is_stage_list_path(name)
@@ -132,7 +132,7 @@ class StageListCatalog:
                 f"There is no {missing}.",
                 f"Choose one of {known}, or give the path of a TOML file with [[stages]] tables.",
             )
-        return self.parse(read_template_file(path), str(path))
+        return self.parse(file.read_text(), str(file.path))
 
     @staticmethod
     def parse(text: str, path: str) -> tuple[Stage, ...]:

@@ -5,12 +5,10 @@ A config file names keys and never holds one: what looks like a key is rejected,
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
-from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -18,15 +16,23 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from roundtable.app.settings.config_files import WORKSPACE_CONFIG, read_user_file, read_workspace_file
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     list_meeting_template_names,
-    list_untrusted_templates,
+    read_untrusted_templates,
     unknown_meeting_template_error,
+)
+from roundtable.app.settings.trust import (
+    SettingChange,
+    TrustList,
+    TrustRequest,
+    WorkspaceFiles,
+    cap_workspace_limits,
 )
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
-from roundtable.core.text.strict_toml import convert_toml_table, decode_utf8_text
+from roundtable.core.text.strict_toml import convert_toml_table, decode_utf8_text, load_toml
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
@@ -125,21 +131,34 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """The config in force, and the settings withheld because the workspace is not trusted."""
+    """The config in force, the settings and files withheld because the workspace is not trusted, and the limits that
+    no file of the workspace may exceed. `capped` lists the limits that its config wanted to exceed."""
 
     config: Config
     withheld: tuple[str, ...] = ()
+    limit_caps: dict[str, Any] = {}
+    capped: tuple[SettingChange, ...] = ()
+
+
+class ConfigLayers(msgspec.Struct, frozen=True):
+    """The person's config, the part of the workspace's config that is in force, and what was withheld and capped."""
+
+    person: dict[str, Any]
+    workspace: dict[str, Any]
+    withheld: tuple[str, ...] = ()
+    limit_caps: dict[str, Any] = {}
+    capped: tuple[SettingChange, ...] = ()
 
 
 def load_settings(places: Places, workspace: Path) -> Settings:
     """Load the person's config with the workspace's config on top."""
-    person, own, withheld = read_config_layers(places, workspace)
+    layers = read_config_layers(places, workspace)
     path = workspace_config_path(workspace)
-    config = parse_config(_merge_tables(person, own), path)
+    config = parse_config(_merge_tables(layers.person, layers.workspace), path)
     check_configured_default_meeting(
-        places, workspace, config, path if "meeting" in own.get("table", {}) else places.user_config
+        places, workspace, config, path if "meeting" in layers.workspace.get("table", {}) else places.user_config
     )
-    return Settings(config, withheld)
+    return Settings(config, layers.withheld, layers.limit_caps, layers.capped)
 
 
 def check_configured_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
@@ -150,17 +169,24 @@ def check_configured_default_meeting(places: Places, workspace: Path, config: Co
         raise ConfigError(f"{path}: {wrong.message}", wrong.help)
 
 
-def read_config_layers(places: Places, workspace: Path) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
-    """Return the person's config, the allowed part of the workspace's config, and the withheld settings."""
-    person, own = _read_config_file(places.user_config), _read_config_file(workspace_config_path(workspace))
-    if own and not is_workspace_trusted(places, workspace):
-        return person, *_withhold_untrusted(own)
-    return person, own, ()
+def read_config_layers(places: Places, workspace: Path) -> ConfigLayers:
+    """Return the person's config, and the workspace's config as far as the person permits it."""
+    data = read_user_file(places.user_config)
+    person = {} if data is None else _parse_config_file(data, places.user_config)
+    files = read_workspace_files(workspace)
+    trust = TrustList(places).find_request(workspace, files)
+    caps: dict[str, Any] = {} if trust.may_exceed_limits else person.get("limits", {})
+    if not trust.is_trusted:
+        ignored = person.get("context", {}).get("ignore", ContextSettings().ignore)
+        return ConfigLayers(person, files.allowed_config(ignored), trust.withheld, caps)
+    limits, capped = cap_workspace_limits(caps, files.config.get("limits", {}))
+    own = {**files.config, "limits": limits} if limits else files.config
+    return ConfigLayers(person, own, (), caps, capped)
 
 
 def workspace_config_path(workspace: Path) -> Path:
     """Return the path of a workspace's config."""
-    return workspace / ".roundtable" / "config.toml"
+    return workspace / WORKSPACE_CONFIG
 
 
 def parse_config(values: dict[str, Any], path: Path) -> Config:
@@ -180,91 +206,41 @@ def parse_config(values: dict[str, Any], path: Path) -> Config:
     return msgspec.convert(values, Config)
 
 
-def trust_workspace(places: Places, workspace: Path) -> None:
-    """Trust this workspace's config as it is now: it may name endpoints, programs and keys."""
-    known = _read_trusted(places)
-    known[str(workspace)] = _fingerprint(workspace)
-    places.trusted.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    places.trusted.touch(0o600)
-    places.trusted.write_text(json.dumps(known, indent=1))
+def trust_workspace(
+    places: Places, workspace: Path, request: TrustRequest | None = None, *, may_exceed_limits: bool | None = None
+) -> None:
+    """Trust the files of a request, which the person has seen; without one, those that are there now."""
+    request = request or find_trust_request(places, workspace)
+    exceed = request.may_exceed_limits if may_exceed_limits is None else may_exceed_limits
+    TrustList(places).add(workspace, request, may_exceed_limits=exceed)
 
 
-def revoke_workspace_trust(places: Places, workspace: Path) -> bool:
-    """Revoke the trust of a workspace; False if it was not trusted."""
-    known = _read_trusted(places)
-    if known.pop(str(workspace), None) is None:
-        return False
-    places.trusted.write_text(json.dumps(known, indent=1))
-    return True
-
-
-def list_untrusted_settings(workspace: Path) -> dict[str, str]:
-    """Return each setting of this workspace's config that needs trust, with its value."""
-    own = _read_config_file(workspace_config_path(workspace))
-    settings = {
-        f"{table}.{name}": json.dumps(value)
-        for table in _TABLES_NEEDING_TRUST
-        for name, value in own.get(table, {}).items()
-    }
-    for name, seat in own.get("seats", {}).items():
-        settings |= {f"seats.{name}.{key}": json.dumps(seat[key]) for key in _SEAT_KEYS_NEEDING_TRUST if key in seat}
-    for path in list_untrusted_templates(workspace):
-        text = path.read_bytes()
-        settings[str(path.relative_to(workspace))] = f"{len(text):,} bytes, sha256 {sha256(text).hexdigest()[:12]}"
-    return settings
+def find_trust_request(places: Places, workspace: Path) -> TrustRequest:
+    """Return what trust in the current files of a workspace permits, and whether the person gave it."""
+    return TrustList(places).find_request(workspace, read_workspace_files(workspace))
 
 
 def is_workspace_trusted(places: Places, workspace: Path) -> bool:
-    """Return whether the person trusted exactly this config."""
-    return _read_trusted(places).get(str(workspace)) == _fingerprint(workspace)
+    """Return whether the person trusted exactly the current files of a workspace."""
+    return find_trust_request(places, workspace).is_trusted
 
 
-def _read_trusted(places: Places) -> dict[str, str]:
+def read_workspace_files(workspace: Path) -> WorkspaceFiles:
+    """Read the config of a workspace and the files that need trust."""
+    data = read_workspace_file(workspace, WORKSPACE_CONFIG)
+    config = {} if data is None else _parse_config_file(data, workspace_config_path(workspace))
+    return WorkspaceFiles(config, data, read_untrusted_templates(workspace))
+
+
+def read_config_text(path: Path, workspace: Path | None) -> str:
+    """Return the text of a config that will be changed: that of a workspace, or without one the person's."""
+    data = read_user_file(path) if workspace is None else read_workspace_file(workspace, WORKSPACE_CONFIG)
+    return decode_utf8_text(data or b"", str(path))
+
+
+def _parse_config_file(data: bytes, path: Path) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(places.trusted.read_bytes(), type=dict[str, str])
-    except (OSError, msgspec.DecodeError):
-        return {}
-
-
-def _fingerprint(workspace: Path) -> str:
-    """Return the digest of the config and of all templates that need trust."""
-    path = workspace / ".roundtable" / "config.toml"
-    digest = sha256(path.read_bytes() if path.exists() else b"")
-    others = list_untrusted_templates(workspace)
-    for other in others:
-        digest.update(f"\0{other.relative_to(workspace)}\0{sha256(other.read_bytes()).hexdigest()}".encode())
-    return digest.hexdigest() if others or path.exists() else ""
-
-
-_SEAT_KEYS_NEEDING_TRUST = ("voices", "judge")
-"""Keys of a seat's section that can reach a program, an address or a key."""
-_TABLES_NEEDING_TRUST = ("endpoints", "agents", "checks", "sandbox", "hooks", "worktrees")
-
-
-def _withhold_untrusted(own: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Remove the settings by which a cloned workspace could reach a program, an address or a key."""
-    withheld = [name for name in _TABLES_NEEDING_TRUST if name in own]
-    allowed = {name: value for name, value in own.items() if name not in _TABLES_NEEDING_TRUST}
-    seats = cast("dict[str, dict[str, Any]]", allowed.get("seats", {}))
-    for name, seat in seats.items():
-        withheld += [f"seats.{name}.{key}" for key in _SEAT_KEYS_NEEDING_TRUST if key in seat]
-    if seats:
-        allowed["seats"] = {
-            name: {key: value for key, value in seat.items() if key not in _SEAT_KEYS_NEEDING_TRUST}
-            for name, seat in seats.items()
-        }
-    return allowed, tuple(withheld)
-
-
-def _read_config_file(path: Path) -> dict[str, Any]:
-    try:
-        values = tomllib.loads(decode_utf8_text(path.read_bytes(), str(path)))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be read: {error.strerror}.", "Check the owner and permissions of the file."
-        ) from None
+        values = load_toml(decode_utf8_text(data, str(path)))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Fix that line and try again.") from error
     parse_config(values, path)
@@ -399,9 +375,8 @@ def _is_endpoint_secret(place: tuple[str, ...], text: str) -> bool:
         return False
     if place[2:] == ("base_url",):
         asked = parse_qsl(text.partition("?")[2])
-        words = _URL_LOGIN.findall(text) + [
-            value for name, value in asked if name == "key" or is_secret_name_to_redact(name)
-        ]
+        words = _URL_LOGIN.findall(text)
+        words += [value for name, value in asked if name == "key" or is_secret_name_to_redact(name)]
         return any("${" not in word for word in words)
     return place[2:3] == ("headers",) and looks_like_secret_to_redact(text) and not _HARMLESS_HEADER.search(place[-1])
 

@@ -9,6 +9,7 @@ import msgspec
 from roundtable.app.settings.config import Settings
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.private_files import PrivateFile
+from roundtable.app.settings.trust import name_withheld_settings
 from roundtable.core.faults import NotFound, NotTrusted
 from roundtable.core.values import Seat
 
@@ -17,14 +18,22 @@ def list_configured_seats(loaded: Settings) -> tuple[Seat, ...]:
     """Return the configured seats in their order."""
     config = loaded.config
     names = config.table.seats or tuple(name for name, seat in config.seats.items() if seat.enabled)
-    if loaded.withheld and not names:
-        raise _not_trusted_error(loaded)
+    if not names and (withheld := _withheld_seat_settings(loaded)):
+        raise _not_trusted_error(withheld)
     return tuple(_configured_seat(loaded, name) for name in names)
 
 
-def _not_trusted_error(loaded: Settings) -> NotTrusted:
+def _withheld_seat_settings(loaded: Settings) -> tuple[str, ...]:
+    """Return the withheld settings that could give this table a seat with a voice."""
+    return tuple(name for name in loaded.withheld if name.startswith(_SEAT_SECTIONS))
+
+
+_SEAT_SECTIONS = ("seats.", "table.seats", "endpoints.", "agents.")
+
+
+def _not_trusted_error(withheld: tuple[str, ...]) -> NotTrusted:
     return NotTrusted(
-        f"This workspace's config sets {', '.join(loaded.withheld)}, and you have not trusted it.",
+        f"This workspace's config sets {name_withheld_settings(withheld)}, and you have not trusted it.",
         "Read .roundtable/config.toml, then run `roundtable trust`.",
     )
 
@@ -32,8 +41,8 @@ def _not_trusted_error(loaded: Settings) -> NotTrusted:
 def _configured_seat(loaded: Settings, name: str) -> Seat:
     seat = loaded.config.seats.get(name)
     if seat is None or not seat.voices:
-        if loaded.withheld:
-            raise _not_trusted_error(loaded)
+        if withheld := _withheld_seat_settings(loaded):
+            raise _not_trusted_error(withheld)
         raise NotFound(
             f"Seat {name} has no voices in the config.", f'Add [seats.{name}] with voices = ["endpoint:model"].'
         )

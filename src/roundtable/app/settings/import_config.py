@@ -13,8 +13,10 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from roundtable.app.settings.config_files import read_user_file
 from roundtable.core.faults import ConfigError
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.strict_toml import decode_utf8_text, load_json
 from roundtable.voices.agents.catalog import load_shipped_agent_clis
 from roundtable.voices.endpoints import load_shipped_provider_endpoints
 
@@ -92,12 +94,12 @@ class ImportedConfig(msgspec.Struct, frozen=True):
 
 def import_foreign_config(path: Path) -> ImportedConfig:
     """Import the config of another tool, recognized by its content."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+    data = read_user_file(path)
+    if data is None:
         raise ConfigError(
-            f"{path} cannot be read: {error}.", "Give the path of a config.json or a config.yaml."
-        ) from None
+            f"{path} cannot be read: there is no such file.", "Give the path of a config.json or a config.yaml."
+        )
+    text = decode_utf8_text(data, str(path))
     if path.suffix == ".json" or text.lstrip().startswith("{"):
         return _convert_knights(_read_struct(_Knights, _parse_json(text, path), path))
     return _convert_models(_read_struct(_Models, _parse_simple_yaml(text, str(path)), path))
@@ -106,7 +108,7 @@ def import_foreign_config(path: Path) -> ImportedConfig:
 def find_theroundtaible_config(workspace: Path) -> Path | None:
     """Return the path of the workspace's TheRoundtAIble config, or None."""
     path = workspace / ".roundtable" / "config.json"
-    return path if path.is_file() else None
+    return path if path.is_file() and not path.is_symlink() else None
 
 
 # --- TheRoundtAIble ------------------------------------------------------------------------------
@@ -248,7 +250,7 @@ def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]
 
 def _parse_json(text: str, path: Path) -> object:
     try:
-        return msgspec.json.decode(text)
+        return load_json(text)
     except msgspec.DecodeError as error:
         raise ConfigError(f"{path} is not valid JSON: {error}.", "Fix the file, then import it again.") from None
 

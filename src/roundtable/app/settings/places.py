@@ -32,6 +32,11 @@ class Places(msgspec.Struct, frozen=True):
         return cls(user_data_path("roundtable", appauthor=False), user_config_path("roundtable", appauthor=False))
 
     @property
+    def private_folders(self) -> tuple[str, ...]:
+        """The folders of the record, the keys and the config, which no sandboxed program sees."""
+        return str(self.data), str(self.config)
+
+    @property
     def database(self) -> Path:
         """The database of records."""
         return self.data / "roundtable.db"

@@ -21,6 +21,7 @@ from roundtable.app.settings.toml_text import (
 )
 from roundtable.app.settings.write_config import write_config_file
 from roundtable.core.faults import ConfigError, NotFound
+from roundtable.core.text.strict_toml import load_toml
 from roundtable.core.text.wording import did_you_mean_text
 from roundtable.meetings import MEETINGS
 
@@ -43,17 +44,17 @@ class Setting(msgspec.Struct, frozen=True):
 def list_settings(places: Places, workspace: Path) -> list[Setting]:
     """Return every setting that has a value, in the order of a config file."""
     config.load_settings(places, workspace)
-    person, own, withheld = config.read_config_layers(places, workspace)
+    read = config.read_config_layers(places, workspace)
     layers: list[tuple[SettingSource, dict[str, Any]]] = [
         ("default", _default_values()),
-        ("you", person),
-        ("workspace", own),
+        ("you", read.person),
+        ("workspace", read.workspace),
     ]
     by_name: dict[str, Setting] = {}
     for source, values in layers:
         for path, value in _walk_leaves(values, ()):
             by_name[format_setting_path(path)] = Setting(format_setting_path(path), value, source)
-    return [*by_name.values(), *(Setting(name, None, "withheld") for name in withheld)]
+    return [*by_name.values(), *(Setting(name, None, "withheld") for name in read.withheld)]
 
 
 def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
@@ -70,7 +71,7 @@ def find_settings(places: Places, workspace: Path, name: str) -> list[Setting]:
 def change_setting(places: Places, workspace: Path, name: str, typed: str, *, for_person: bool) -> tuple[Path, Any]:
     """Change one setting in a config file; return the file and the new value."""
     path = places.user_config if for_person else config.workspace_config_path(workspace)
-    before = path.read_text() if path.exists() else ""
+    before = config.read_config_text(path, None if for_person else workspace)
     place = parse_setting_path(name)
     if not place:
         raise NotFound(f"{name} is not a valid setting name.", "Setting names look like limits.seat_timeout.")
@@ -79,9 +80,7 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
     config.check_configured_default_meeting(
         places, workspace, config.parse_config(set_nested_setting(values, place, value), path), path
     )
-    known = (
-        for_person or config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
-    )
+    known = for_person or not config.find_trust_request(places, workspace).withheld
     write_config_file(path, set_toml_setting(before, place, value, str(path)))
     if not for_person and known:
         config.trust_workspace(places, workspace)
@@ -90,7 +89,7 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
 
 def _parse_values(text: str, path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return load_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Correct that line by hand first.") from None
 
@@ -111,7 +110,7 @@ def _find_fitting_value(values: dict[str, Any], place: tuple[str, ...], typed: s
 
 def _possible_values(typed: str) -> Iterator[Any]:
     with contextlib.suppress(tomllib.TOMLDecodeError):
-        yield tomllib.loads(f"value = {typed}")["value"]
+        yield load_toml(f"value = {typed}")["value"]
     yield typed
     yield [word.strip() for word in typed.split(",") if word.strip()]
 

@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
+import msgspec
+
+from roundtable.app.settings.config_files import read_user_file, read_workspace_file
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound
 from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.strict_toml import decode_utf8_text
 from roundtable.core.text.wording import did_you_mean_text
 from roundtable.meetings import MEETINGS
 
@@ -32,39 +36,60 @@ def load_preset_templates() -> dict[str, str]:
     }
 
 
-def find_user_templates(places: Places, pattern: str) -> dict[str, Path]:
+class TemplateFile(msgspec.Struct, frozen=True):
+    """A file with a meeting, stages or a prompt; one in a workspace is never read through a symlink."""
+
+    path: Path
+    workspace: Path | None = None
+
+    def read(self) -> bytes:
+        """Return the content; raise ConfigError if the file is too large or not a regular file."""
+        if self.workspace is None:
+            data = read_user_file(self.path, MAX_TEMPLATE_BYTES)
+        else:
+            data = read_workspace_file(self.workspace, self.name_in_workspace, MAX_TEMPLATE_BYTES)
+        if data is None:
+            raise ConfigError(f"{self.path} does not exist.", "Check the file.")
+        return data
+
+    def read_text(self) -> str:
+        """Return the content as text."""
+        return decode_utf8_text(self.read(), str(self.path))
+
+    @property
+    def name_in_workspace(self) -> str:
+        """The path below the workspace, with slashes."""
+        return self.path.relative_to(self.workspace or self.path.anchor).as_posix()
+
+
+def find_user_templates(places: Places, pattern: str) -> dict[str, TemplateFile]:
     """Return the person's files of one kind by name."""
-    return {path.stem: path for path in sorted(places.config.glob(pattern)) if path.is_file()}
+    return {path.stem: TemplateFile(path) for path in sorted(places.config.glob(pattern)) if path.is_file()}
 
 
-def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, Path]:
+def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, TemplateFile]:
     """Return a workspace's files of one kind by name.
 
     Files behind links are skipped because they could reveal other content to seats, and so are files over the limit.
     """
     folder = workspace / ".roundtable"
+    if folder.is_symlink():
+        return {}
     root = folder.resolve()
     paths = (
         path for path in sorted(folder.glob(pattern)) if path.is_file() and path.stat().st_size <= MAX_TEMPLATE_BYTES
     )
-    return {path.stem: path for path in paths if path.resolve() == root / path.relative_to(folder)}
+    return {
+        path.stem: TemplateFile(path, workspace) for path in paths if path.resolve() == root / path.relative_to(folder)
+    }
 
 
-def list_untrusted_templates(workspace: Path) -> list[Path]:
-    """Return every file of a workspace that adds to prompts: they need the person's trust."""
+def read_untrusted_templates(workspace: Path) -> dict[str, bytes]:
+    """Return every file of a workspace that adds to prompts, by its path: they need the person's trust."""
     spoken = [item.name for item in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
     kinds = [MEETING_FILES, STAGE_FILES, *map(build_prompt_template_pattern, spoken)]
-    return [path for kind in kinds for path in find_workspace_templates(workspace, kind).values()]
-
-
-def read_template_file(path: Path) -> str:
-    """Read the text of a template file."""
-    try:
-        if path.stat().st_size > MAX_TEMPLATE_BYTES:
-            raise ConfigError(f"{path} is larger than {MAX_TEMPLATE_BYTES:,} bytes.", "Make it shorter.")
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise ConfigError(f"{path} cannot be read as text.", "Check the file.") from None
+    files = [file for kind in kinds for file in find_workspace_templates(workspace, kind).values()]
+    return {file.name_in_workspace: file.read() for file in files}
 
 
 def list_meeting_template_names(places: Places, workspace: Path) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +14,7 @@ from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.toml_text import format_setting_path, format_toml_key, format_toml_value
 from roundtable.core.faults import ConfigError, UsageError
+from roundtable.core.text.strict_toml import load_toml
 from roundtable.core.values import Seat
 
 DEFAULT_BUDGET_USD = 1.0
@@ -49,16 +49,16 @@ class ConfigDraft(msgspec.Struct, frozen=True):
     kept: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, path: Path, settings: dict[str, Any], where: str) -> ConfigDraft:
-        """Draft the additions to a config for these settings; existing settings are kept."""
-        before = path.read_text() if path.exists() else ""
-        existing = tomllib.loads(before)
+    def of(cls, path: Path, workspace: Path | None, settings: dict[str, Any]) -> ConfigDraft:
+        """Draft the additions to a workspace's config, or without one to the person's; existing settings are kept."""
+        before = config.read_config_text(path, workspace)
+        existing = load_toml(before)
         top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
         kept = [name for name in top if name in existing]
         parts: list[str] = []
         if not before:
             parts += [
-                _FILE_HEADER.format(where=where),
+                _FILE_HEADER.format(where="in this workspace" if workspace else "for all workspaces"),
                 *[_format_setting_line((name,), value) for name, value in top.items()],
             ]
             parts += [] if settings.get("seats") else [_NO_SEATS_COMMENT.rstrip()]
@@ -77,10 +77,8 @@ class ConfigDraft(msgspec.Struct, frozen=True):
 
     def write(self, places: Places, workspace: Path | None) -> bool:
         """Write the config; a workspace that was trusted stays trusted. Return whether it is trusted."""
-        config.parse_config(tomllib.loads(self.after), self.path)
-        known = workspace is not None and (
-            config.is_workspace_trusted(places, workspace) or not config.list_untrusted_settings(workspace)
-        )
+        config.parse_config(load_toml(self.after), self.path)
+        known = workspace is not None and not config.find_trust_request(places, workspace).withheld
         write_config_file(self.path, self.after)
         if workspace is not None and known:
             config.trust_workspace(places, workspace)

@@ -12,20 +12,26 @@ from roundtable.doors.cli.output import EXIT_NO_DECISION, print_note
 from roundtable.doors.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from roundtable.app.desk import Setting
+    from pathlib import Path
+
+    from roundtable.app.desk import Setting, SettingChange, TrustBefore, TrustRequest
 
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--exceed-limits", is_flag=True, help="Also allow limits of this workspace that are above your own.")
 @click.option("--revoke", "take_back", is_flag=True, help="Revoke the trust.")
-def trust_command(yes: bool, take_back: bool) -> None:
-    """Trust this workspace's config to name endpoints, programs and keys.
+def trust_command(yes: bool, exceed_limits: bool, take_back: bool) -> None:
+    """Allow this workspace's config, meetings and prompts to take effect.
 
-    Trust applies to the config as it is now; after any change you have to confirm it again.
+    Without trust, a workspace can only hide files from seats ([context] ignore). Trust applies to the
+    files as they are now; after any change you have to trust them again. Your own limits remain the
+    highest allowed, unless you add --exceed-limits.
 
     \b
     Examples:
       roundtable trust
+      roundtable trust --exceed-limits
       roundtable trust --revoke
     """
     from roundtable.app.desk import Setup
@@ -34,31 +40,57 @@ def trust_command(yes: bool, take_back: bool) -> None:
     workspace = setup.workspace
     if take_back:
         revoked = setup.revoke_trust()
-        click.echo(
-            f"Workspace {workspace} is no longer trusted." if revoked else f"Workspace {workspace} was not trusted.",
-            err=True,
+        print_note(
+            f"Workspace {workspace} is no longer trusted." if revoked else f"Workspace {workspace} was not trusted."
         )
         return
-    requested = setup.settings_waiting_for_trust()
-    if not requested:
-        click.echo(f"Nothing to trust: the config of {workspace} names no endpoint, program or key.", err=True)
+    request = setup.find_trust_request()
+    if not request.settings:
+        print_note(f"Nothing to trust: the config of {workspace} contains no setting that needs your trust.")
         return
-    if setup.is_trusted():
-        click.echo(f"Workspace {workspace} is already trusted with its current config.", err=True)
+    if request.is_trusted and (request.may_exceed_limits or not exceed_limits):
+        print_note(f"Workspace {workspace} is already trusted with its current config.")
         return
-    click.echo(f"The config of {workspace} sets:", err=True)
-    for setting, value in requested.items():
-        click.echo(f"  {sanitize_line(setting)} = {sanitize_line(value)}", err=True)
-    click.echo("Seats with these voices receive your questions and files and can use these keys.", err=True)
-    if any(setting.startswith(".roundtable/") for setting in requested):
-        click.echo("The meetings and prompts in .roundtable/ instruct your seats: read those files first.", err=True)
+    _print_trust_request(workspace, request, exceed_limits=exceed_limits)
     if not yes and not click.confirm("Trust this config?", default=False, err=True):
-        click.echo("The config is not trusted; nothing was changed.", err=True)
+        print_note("The config is not trusted; nothing was changed.")
         click.get_current_context().exit(EXIT_NO_DECISION)
-    if setup.settings_waiting_for_trust() != requested:
+    if setup.find_trust_request() != request:
         raise UsageError("The config changed while you were reading it.", "Run `roundtable trust` again.")
-    setup.trust()
-    click.echo("Trusted.", err=True)
+    setup.trust(request, may_exceed_limits=exceed_limits)
+    print_note("Trusted.")
+
+
+def _print_trust_request(workspace: Path, request: TrustRequest, *, exceed_limits: bool) -> None:
+    """Print every setting and file that needs trust, and what changed since the workspace was trusted."""
+    if request.before == "older":
+        print_note("You trusted this workspace in an earlier version of Roundtable, which asked about fewer settings.")
+    elif request.before == "changed":
+        print_note("This workspace changed since you trusted it.")
+    print_note(f"The config of {workspace} contains these settings that need your trust:")
+    changes = {change.name: change for change in request.changes or ()}
+    for name, value in request.settings.items():
+        remark = _describe_change(changes[name], request.before) if name in changes else ""
+        print_note(f"  {sanitize_line(name)} = {sanitize_line(value)}{remark}")
+    for change in changes.values():
+        if change.new is None:
+            print_note(f"  {sanitize_line(change.name)} was removed (was {sanitize_line(change.old or '')})")
+    if request.before == "changed" and not changes:
+        unknown = "An earlier version of Roundtable did not record the old values."
+        print_note(unknown if request.changes is None else "None of these values changed, only comments or layout.")
+    print_note(
+        "If you trust this config, its endpoints and programs can receive your questions and files, and use its keys."
+    )
+    if any(name.startswith(".roundtable/") for name in request.settings):
+        print_note("Read the listed files in .roundtable/ before you answer: they contain instructions for your seats.")
+    if exceed_limits:
+        print_note("The limits of this workspace may exceed your own.")
+
+
+def _describe_change(change: SettingChange, before: TrustBefore) -> str:
+    if before == "older":
+        return " (not asked before)"
+    return " (new)" if change.old is None else f" (was {sanitize_line(change.old)})"
 
 
 _SOURCES = {
@@ -115,7 +147,7 @@ def get_setting_command(key: str, as_json: bool) -> None:
 @config_group.command("set")
 @click.argument("key")
 @click.argument("value")
-@click.option("--user", "for_person", is_flag=True, help="Change your user config, for all workspaces.")
+@click.option("--user", "for_person", is_flag=True, help="Change your user config, which applies to all workspaces.")
 def set_setting_command(key: str, value: str, for_person: bool) -> None:
     """Change a setting and keep the comments in the file.
 
@@ -128,8 +160,11 @@ def set_setting_command(key: str, value: str, for_person: bool) -> None:
     """
     from roundtable.app.desk import Setup
 
-    path, new_value = Setup.here().change_setting(key, value, for_person=for_person)
+    setup = Setup.here()
+    path, new_value = setup.change_setting(key, value, for_person=for_person)
     print_note(f"{key} = {new_value} in {path}")
+    if not for_person and setup.find_trust_request().withheld:
+        print_note("This workspace is not trusted, so its settings have no effect yet: run `roundtable trust`.")
 
 
 @config_group.command("path")

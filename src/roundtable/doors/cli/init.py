@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--user", "for_person", is_flag=True, help="Write your user config, for all workspaces.")
+@click.option("--user", "for_person", is_flag=True, help="Write to your user config, which applies to all workspaces.")
 @click.option("--import", "source", metavar="FILE", help="Import the config.json or config.yaml of another tool.")
-@click.option("--yes", is_flag=True, help="Write the config with the seats found, without asking.")
+@click.option("--yes", is_flag=True, help="Write the config without asking, with the seats that were found.")
 def init_command(for_person: bool, source: str | None, yes: bool) -> int:
     """Set up a table here: find models and write the config.
 
@@ -42,7 +42,7 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
     """
     if not yes and not sys.stdin.isatty():
         raise UsageError(
-            "`roundtable init` asks before it writes, and there is no terminal to answer at.", "Add --yes."
+            "`roundtable init` asks for confirmation, but there is no terminal.", "Add --yes to write without asking."
         )
     question = run_cli_command_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
     return run_meeting_command(MeetingRequest(question)) if question else 0
@@ -57,7 +57,7 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     if settings is None:
         print_note("Nothing was written.")
         return ""
-    plan = desk.setup.draft_config(path, settings, "for all workspaces" if for_person else "in this workspace")
+    plan = desk.setup.draft_config(settings, for_person=for_person)
     _print_draft(plan)
     if not plan.added:
         return ""
@@ -69,7 +69,9 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
     if "table" in plan.kept and settings.get("seats"):
         print_note("The setting table.seats decides which seats take part: roundtable config set table.seats NAME,NAME")
     if not trusted:
-        print_note("The config contains settings you have not trusted yet: read it, then run `roundtable trust`.")
+        print_note(
+            "The config contains settings that you have not trusted yet. Read the config, then run `roundtable trust`."
+        )
     if yes or not settings.get("seats"):
         print_note(
             'Ask the table something: roundtable discuss "…"'
@@ -77,7 +79,7 @@ async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes
             else "Run `roundtable init` again when a voice is available."
         )
         return ""
-    return await read_terminal_line("A first question for the table? [Enter for none]: ") or ""
+    return await read_terminal_line("Type a first question for the table [Enter to skip]: ") or ""
 
 
 async def _confirm(question: str) -> bool:
@@ -123,7 +125,7 @@ async def _choose_found_seats(desk: Roundtable, *, yes: bool) -> dict[str, Any] 
         print_note('Ask your seats something: roundtable discuss "…"')
         return None
     if not offered:
-        print_note("No voices were found: no agent, no key, no local server, no embedded model.")
+        print_note("No voice was found: there is no agent, no key, no local server and no embedded model.")
         print_note(
             "`roundtable keys set openai` stores a key; "
             f"`roundtable models get {SMALLEST_MODEL}` downloads a small model."
@@ -145,7 +147,7 @@ def _print_draft(plan: ConfigDraft) -> None:
     for name in plan.kept:
         print_note(f"Kept unchanged: {sanitize_line(name)}")
     if not plan.added:
-        print_note(f"Nothing to add to {plan.path}.")
+        print_note(f"There is nothing to add to {plan.path}.")
         return
     print_note(f"{'Will be added to' if plan.before else 'Will be written to'} {plan.path}:")
     for line in plan.added.strip("\n").splitlines():

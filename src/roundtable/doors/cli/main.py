@@ -143,7 +143,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "trust": (
             "config",
             "trust_command",
-            "Allow this workspace's config to use its endpoints, programs and keys.",
+            "Allow this workspace's config, meetings and prompts to take effect.",
         ),
         "completion": ("completion", "completion_command", "Print the shell completion script."),
         "mcp": ("mcp_server", "mcp_command", "Serve the table to other programs over MCP."),

@@ -90,7 +90,7 @@ def cli_question_argument(called: str = "question") -> Callable[[F], F]:
         MEETING_HEADING,
         "--topic",
         metavar="TEXT",
-        help=f"{metavar}, as an option instead of an argument.",
+        help=f"Same as the argument {metavar}.",
         is_eager=True,
         expose_value=False,
         callback=_remember_topic,
@@ -145,10 +145,10 @@ def _add_in_order(*declared: OptionDecorator) -> Callable[[F], F]:
 
 def _gate_options(*gates: str) -> tuple[OptionDecorator, ...]:
     """Options that answer gates; without names, for a command that holds any meeting."""
-    valid = f"; gates: {', '.join(gates)}" if gates else " (GATE=OPTION). An invalid gate lists the valid ones"
+    valid = f"; the gates are: {', '.join(gates)}" if gates else ". The error for an invalid gate lists the valid gates"
     return (
         cli_section_option(
-            "Gates", "--headless", is_flag=True, help="Never prompt: gates take their default, as without a terminal."
+            "Gates", "--headless", is_flag=True, help="Never prompt: every gate takes its default option."
         ),
         cli_section_option(
             "Gates",
@@ -168,7 +168,7 @@ def expand_cli_all_option(answers: tuple[str, ...], everything: bool, dry_run: b
             "--all contradicts another answer to `approve`.", "Use either --all or --answer approve=OPTION."
         )
     if everything and not dry_run:
-        print_note("--all writes every file without asking; `roundtable undo` reverts it.")
+        print_note("--all writes every file without asking; `roundtable undo` reverts the change.")
     return (*answers, "approve=all") if everything else answers
 
 
@@ -177,7 +177,7 @@ meeting_name_option = cli_section_option(
     "--meeting",
     default="",
     metavar="NAME",
-    help="Meeting to hold; by default the configured one, or council.",
+    help="Kind of meeting, such as debate. Default: the setting `table.meeting` (council unless you change it).",
     shell_complete=shell_complete_meeting_names,
 )
 """For commands that hold any meeting."""
@@ -186,7 +186,12 @@ rounds_option = cli_limit_option("rounds", "--rounds", click.IntRange, metavar="
 """For meetings with several rounds."""
 
 answer_choices_option = cli_section_option(
-    MEETING_HEADING, "--option", "options", multiple=True, metavar="TEXT", help="An answer to choose from; repeatable."
+    MEETING_HEADING,
+    "--option",
+    "options",
+    multiple=True,
+    metavar="TEXT",
+    help="An answer that the seats can choose; repeatable.",
 )
 """For meetings that can choose among given answers."""
 
@@ -199,7 +204,7 @@ def expand_cli_rounds_option(rounds: int | None) -> dict[str, Any]:
 WRITING_HEADING = "Writing"
 _WRITING: tuple[OptionDecorator, ...] = (
     cli_section_option(
-        WRITING_HEADING, "--all", "everything", is_flag=True, help="Write everything without asking about each file."
+        WRITING_HEADING, "--all", "everything", is_flag=True, help="Write all changes without asking for approval."
     ),
     cli_section_option(WRITING_HEADING, "--dry-run", is_flag=True, help="Show the plan without writing anything."),
     cli_section_option(
@@ -216,7 +221,7 @@ _SEATS = cli_section_option(
     "seats",
     multiple=True,
     metavar="NAME=VOICE[,VOICE…]",
-    help="Seat with its voice and fallbacks, or a configured NAME; repeatable.",
+    help="Seat of this meeting: its name, voice and fallbacks, or the name of a configured seat; repeatable.",
     shell_complete=shell_complete_seat_names,
 )
 _LIMITS: tuple[OptionDecorator, ...] = (
@@ -253,7 +258,7 @@ _CONTEXT: tuple[OptionDecorator, ...] = (
         "files",
         multiple=True,
         metavar="PATH[:A-B]",
-        help="Include a file, or its lines A to B; repeatable.",
+        help="Give the seats a file, or only its lines A to B; repeatable.",
     ),
     cli_section_option(
         MEETING_HEADING,
@@ -261,7 +266,7 @@ _CONTEXT: tuple[OptionDecorator, ...] = (
         "folders",
         multiple=True,
         metavar="DIR",
-        help="Include the relevant files of DIR; repeatable.",
+        help="Give the seats the relevant files of DIR; repeatable.",
     ),
 )
 _SESSION: tuple[OptionDecorator, ...] = (
@@ -271,7 +276,7 @@ _SESSION: tuple[OptionDecorator, ...] = (
         "name",
         default="",
         metavar="NAME",
-        help="Continue the unfinished session NAME, or start a new one.",
+        help="Continue the session NAME if it is unfinished; otherwise start a new session with this name.",
         shell_complete=shell_complete_session_names,
     ),
     cli_section_option(

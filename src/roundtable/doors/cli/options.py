@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from roundtable.core.values import LIMIT_MINIMUMS, Limits
+from roundtable.core.values import LIMIT_MAXIMUM, LIMIT_MINIMUMS, Limits
 from roundtable.doors.cli.completion import shell_complete_session_names
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +55,9 @@ def cli_limit_option(
 def _check_limit(_: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Reject infinity and NaN, which a click range accepts."""
     if value is not None and not Limits.is_in_range(str(param.name), value):
-        raise click.BadParameter(f"{value} is not a number in the valid range.")
+        raise click.BadParameter(
+            f"{value} is not a number from {LIMIT_MINIMUMS[str(param.name)]} to {LIMIT_MAXIMUM:.0f}."
+        )
     return value
 
 
@@ -65,7 +67,7 @@ def cli_session_argument(command: F) -> F:
         "--session",
         "named",
         metavar="SESSION",
-        help="SESSION, as an option instead of an argument.",
+        help="Same as the argument SESSION.",
         is_eager=True,
         expose_value=False,
         callback=_remember_session_option,
@@ -89,12 +91,19 @@ def cli_output_mode_options(command: F) -> F:
         "Output", "--plain", is_flag=True, help="Print plain lines without colours or panels."
     )(command)
     return cli_section_option(
-        "Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta."
+        "Output",
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON object per event and per piece of streamed text.",
     )(command)
 
 
 def cli_strict_option(command: F) -> F:
     """Add `--strict`, which makes a degraded decision fail."""
-    return cli_section_option("Output", "--strict", is_flag=True, help="Exit with code 4 if the decision is degraded.")(
-        command
-    )
+    return cli_section_option(
+        "Output",
+        "--strict",
+        is_flag=True,
+        help="Exit with code 4 if the decision is degraded: a seat is missing or a warning applies.",
+    )(command)

@@ -17,10 +17,10 @@ from roundtable.core.changeset import (
     EditFile,
     Operation,
     PutSymbol,
-    RefusalKind,
     RenameFile,
     ReplaceFile,
 )
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.replies import find_reply_codec
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_reply_file_changes

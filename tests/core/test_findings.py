@@ -318,10 +318,10 @@ def test_a_review_rejects_exactly_when_a_finding_was_reproduced() -> None:
     assert shown.outcome is Outcome.REJECTED
     assert shown.position == "Changes needed: 1 fault was reproduced."
     assert (
-        decision_sentence(shown)
-        == "One seat reviewed it blind and found 1 fault: 1 reproduced. Programs ran in bubblewrap."
+        decision_sentence(shown) == "One seat reviewed the code independently and found 1 fault: 1 reproduced. "
+        "The programs of the seats were run in bubblewrap."
     )
-    assert "A program of gpt shows it." in shown.text
+    assert "Found by claude. A program of gpt reproduces the fault." in shown.text
     assert not notice_sentences(shown)
     refuted = reviewed(weigh(FAULT, Proof("F1", "gpt", False)), (FAULT,), "bubblewrap")
     assert refuted.outcome is Outcome.REACHED
@@ -344,7 +344,8 @@ def test_a_seat_missing_from_a_later_round_is_named() -> None:
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
     decision = reviewed(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
     assert notice_sentences(decision) == (
-        "No answer in review/2-examine, the round that settles unproven findings: gpt (No complete answer within 5 s).",
+        "No answer in review/2-examine, the round that decides on unproven findings: "
+        "gpt (No complete answer within 5 s).",
     )
 
 
@@ -357,7 +358,7 @@ def test_a_reproduced_finding_is_shown_with_its_proof() -> None:
 def test_unproven_findings_are_named_above_the_text_with_their_seats() -> None:
     decision = reviewed(weigh(FAULT), (FAULT,), "bubblewrap")
     assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F1.",)
-    assert "Found by claude. No seat wrote a program that shows it." in decision.text
+    assert "Found by claude. No seat wrote a program that reproduces the fault." in decision.text
 
 
 def test_a_finding_with_an_invalid_place_says_so_unless_another_seat_gives_the_place() -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from roundtable.core.effects import CandidatesTried, CheckKind, SynthesiseDrafts
+from roundtable.core.effects import (
+    CandidatesTried,
+    ChangeApplied,
+    CheckKind,
+    DraftsSynthesised,
+    MoveDrafted,
+    SynthesiseDrafts,
+)
 from roundtable.core.events import (
     AnswerSource,
     DecisionMade,
@@ -16,6 +23,10 @@ from roundtable.core.events import (
     RoundOpened,
     decode_event,
 )
+from roundtable.core.reason_base import Said
+from roundtable.core.refusals import RefusalCode, RefusalKind
+from roundtable.report.reasons import decision_sentence
+from roundtable.report.refusals import refusal_sentence, refusal_sentences
 
 
 def read_result(result: dict[str, object]) -> object:
@@ -107,3 +118,54 @@ def test_a_synthesis_of_an_older_record_keeps_what_must_be_fixed_apart() -> None
     fact = decode_event(msgspec.json.encode({"kind": "effect.started", "step": "build/splice", "effect": effect}), 1)
     assert isinstance(fact, EffectStarted)
     assert fact.effect == SynthesiseDrafts("gpt", {}, ("add a", "add c"), ("b",))
+
+
+def read_result_of_version_2(result: dict[str, object]) -> object:
+    """The result of a step as it is read from a record of version 2."""
+    fact = decode_event(msgspec.json.encode({"kind": "effect.done", "step": "try-1", "result": result}), 2)
+    assert isinstance(fact, EffectDone)
+    return fact.result
+
+
+def test_refused_files_of_older_records_keep_their_kind_and_their_words() -> None:
+    refused = {"path": "../x", "kind": "traversal", "sentence": "../x does not say plainly where it leads."}
+    for read in (read_result, read_result_of_version_2):
+        drafted = read({"result": "drafted", "refused": [refused]})
+        assert isinstance(drafted, MoveDrafted)
+        assert [(item.path, item.code, item.kind) for item in drafted.refused] == [
+            ("../x", RefusalCode.SAID, RefusalKind.TRAVERSAL)
+        ]
+        assert refusal_sentence(drafted.refused[0]) == refused["sentence"]
+
+
+def test_unmerged_directives_and_remarks_of_older_records_keep_their_words() -> None:
+    left = {"directive": "be fast", "why": "`be` is neither a seat nor a file.", "files": ["a.py"]}
+    synthesised = read_result_of_version_2({"result": "synthesised", "draft": "sha256:d", "left": [left]})
+    assert isinstance(synthesised, DraftsSynthesised)
+    assert synthesised.left[0].files == ("a.py",)
+    assert refusal_sentences(synthesised.left[0].refused) == left["why"]
+    applied = read_result_of_version_2({"result": "applied", "undo": "7", "note": "Hooks did not run."})
+    assert isinstance(applied, ChangeApplied)
+    assert applied.remarks == (Said("Hooks did not run."),)
+
+
+def test_reasons_of_version_2_with_the_words_of_the_workshop_are_read() -> None:
+    problems = {"refused": [{"path": "a.py", "message": "a.py would not parse."}]}
+    dropped = {"code": "files_dropped", "seat": "gpt", "files": problems["refused"]}
+    unfixed = {"fixed": False, "cause": "refused", "message": "a.py is a folder."}
+    how = [
+        {"code": "no_candidate_passed", "candidates": {"gpt": problems}},
+        {"code": "files_refused", "refused": problems["refused"]},
+        {"code": "stage_notice", "stage": "code", "reason": dropped},
+        {"code": "findings_unfixed", "findings": {"F1": unfixed}},
+        {"code": "write_remark", "text": "Hooks did not run."},
+    ]
+    fact = decode_event(
+        msgspec.json.encode({"kind": "decision.made", "decision": {"outcome": "reached", "how": how}}), 2
+    )
+    assert isinstance(fact, DecisionMade)
+    text = decision_sentence(fact.decision)
+    assert text.count("a.py would not parse.") == 3
+    assert "F1 (a.py is a folder)" in text
+    assert text.endswith("Hooks did not run.")
+    assert fact.decision.how[-1] == Said("Hooks did not run.")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import msgspec
 import pytest
 
 from roundtable.core.candidate_reasons import BestCandidates
 from roundtable.core.change_history import newest_session_change
-from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
+from roundtable.core.changeset import HunkChoice
 from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.report.change_words import describe_hunk_provenance, describe_hunk_request
 from roundtable.report.html import render_session_page
@@ -55,7 +58,7 @@ def test_the_request_of_a_hunk_is_quoted() -> None:
 
 
 def test_a_refusal_without_a_file_is_only_its_reason() -> None:
-    nowhere = Refusal("", RefusalKind.NOT_FOUND, "A block does not name the file it is for.")
+    nowhere = Refusal.of("", RefusalCode.UNREADABLE_REPLY, message="A block does not name the file it is for.")
     tried = CandidatesTried((Candidate("ada", refused=(nowhere,)),))
     assert render_step_result_lines(tried)[-1] == "  ada: A block does not name the file it is for."
     assert render_step_result_lines(MoveDrafted(refused=(nowhere,))) == [
@@ -66,7 +69,7 @@ def test_a_refusal_without_a_file_is_only_its_reason() -> None:
 def test_a_long_reason_is_shown_in_full() -> None:
     seats = tuple(f"the seat number {number}" for number in range(20))
     tried = CandidatesTried((Candidate("ada"),), how=(BestCandidates(seats, alike=True),))
-    sentence = f"Running them does not distinguish {', '.join(seats[:-1])} and {seats[-1]}."
+    sentence = f"The candidates of {', '.join(seats[:-1])} and {seats[-1]} have the same results."
     assert render_step_result_lines(tried)[-1] == sentence
     assert describe_step_result(tried).endswith(sentence)
 
@@ -92,7 +95,7 @@ def test_a_document_shows_the_diff_the_checks_the_origins_and_how_to_undo_it(vie
     assert [part for part in told if part not in text] == []
     assert "+def login(user, again=False):" in text
     assert "+    forget(user, now=True)" in text
-    assert "ada did best." in text
+    assert "ada's candidate had the best results." in unescape(text)
 
 
 @pytest.mark.parametrize("view", [render_transcript, render_session_page])
@@ -128,14 +131,14 @@ def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:
         "  ada        1 of 1  2 of 2  nobody    passed",
         "  bob        1 of 1  1 of 2  nobody    passed",
         "  eve        –       –       –         refused",
-        "  eve: ../x: It leads out.",
-        "ada did best.",
+        "  eve: ../x: ../x contains an empty, `.` or `..` component.",
+        "ada's candidate had the best results.",
     ]
     assert "  src/login.py  logout  bob" in done[1]
     assert "src/login.py: 2 hunks, +5 -3." in done[2]
     assert "NOTES.md: new file, +1." in done[2]
-    assert "NOTES.md#1 was not requested by the task or by any claim." in done[2]
-    assert "Lost permanently: the only copy of NOTES.md." in done[2]
+    assert "Neither the task nor a claim requested NOTES.md#1." in done[2]
+    assert "Needs your confirmation: the only copy of NOTES.md." in done[2]
     assert "  tests  failed (1)  passed" in done[3]
     assert "Written, commit 0123456789ab: src/login.py." in done[4]
     assert all(describe_step_result(fact.result) for fact in facts if isinstance(fact, EffectDone))

@@ -107,7 +107,7 @@ def test_a_sent_request_is_a_call_with_its_reported_cost(
 def test_a_missing_voice_counts_no_call() -> None:
     session = session_of(session_opened(), round_opened(BLIND), failed("claude", FaultKind.MISSING))
     assert (build_cost_report(session).total.calls, build_cost_report(session).total.failed) == (0, 0)
-    assert render_cost_table(session) == "No seat has been asked so far.\n"
+    assert render_cost_table(session) == "No seat was asked yet.\n"
 
 
 def test_failed_calls_are_among_the_calls() -> None:
@@ -245,7 +245,7 @@ def test_every_rendering_shows_the_cost() -> None:
 
 
 def test_a_session_without_calls_has_no_costs() -> None:
-    assert render_cost_table(session_of(session_opened())) == "No seat has been asked so far.\n"
+    assert render_cost_table(session_of(session_opened())) == "No seat was asked yet.\n"
 
 
 def test_voice_statistics_are_computed_from_answers() -> None:

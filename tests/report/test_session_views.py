@@ -336,7 +336,7 @@ def test_a_transcript_contains_every_part_of_a_session() -> None:
         "> Use REST.\n>\n> It caches.",
         "| B | Use GraphQL | gpt | 1 | 0 |",
         "### Minority report\n\n**gpt** holds: Use GraphQL\n\n> I keep\n> my reasons.",
-        "Counted at the blind position because the change had no stated reason: gpt.",
+        "These seats changed their position without a reason, so their blind position was counted: gpt.",
         "Text before the failure:\n\n> I was about",
         "Rates A same, B opposed",
         "*counted 1 of 2, closed by deadline, quorum not reached*",

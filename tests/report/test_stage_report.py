@@ -181,7 +181,7 @@ TOLD = (
     "Remove them",
     "Which way? option-1 (Keep them), by maria.",
     "After the stage: continue (go on to the next stage), answered in advance.",
-    "The judge chose one candidate as the base and also asked for: - login",
+    "The judge chose one candidate as the base and asked for these additions: - login",
     "claude, login from gpt",
     "Mind the phones",
     "critical: F1; warnings: none; confirmed clean: none",

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from roundtable.core.changeset import DraftFile, Refusal
+from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import ChangeApplied
+from roundtable.core.refusals import Refusal
 from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository, write

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.refusals import Refusal, RefusalKind
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.edit.journal_replay import WriteFailed, recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
@@ -39,9 +41,9 @@ SUM = b"def total(items):\n    return sum(items)\n"
 CHANGE = DraftFile("src/cart.py", CART, SUM)
 
 
-def _refusal_kinds(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind]]:
+def _refusal_kinds(outcome: ChangeApplied | tuple[Refusal, ...]) -> list[tuple[str, RefusalKind | None]]:
     assert not isinstance(outcome, ChangeApplied), outcome
-    assert all(refusal.sentence for refusal in outcome)
+    assert all(refusal_sentence(refusal) for refusal in outcome)
     return [(refusal.path, refusal.kind) for refusal in outcome]
 
 

@@ -19,13 +19,14 @@ from roundtable.core.changeset import (
     EditFile,
     Operation,
     PutSymbol,
-    RefusalKind,
     RenameFile,
     ReplaceFile,
 )
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.draft import DraftResult, apply_changeset_in_memory
 from tests.repository import git, repository, write
 
@@ -60,7 +61,7 @@ def files_after(root: Path, *operations: Operation) -> dict[str, bytes | None]:
     return {file.path: file.after for file in drafted.files}
 
 
-def kinds(drafted: DraftResult) -> list[RefusalKind]:
+def kinds(drafted: DraftResult) -> list[RefusalKind | None]:
     return [refusal.kind for refusal in drafted.refused]
 
 
@@ -148,7 +149,7 @@ def test_an_operation_that_cannot_be_applied_is_refused_by_kind(
 ) -> None:
     drafted = draft(shop, operation, edit("twice.py", "y = 2\n", "y = 3\n"))
     assert kinds(drafted) == [kind]
-    assert drafted.refused[0].sentence.endswith((".", "…."))
+    assert refusal_sentence(drafted.refused[0]).endswith((".", "…."))
     assert [file.path for file in drafted.files] == ["twice.py"]
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.opening.preflight import describe_unwritable_files_before_opening
-from roundtable.core.changeset import DraftFile, RefusalKind
+from roundtable.core.changeset import DraftFile
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.values import Charter
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.edit.rehearsal import list_files_left_out_of_edit_commit
 from roundtable.workshop.edit.undo import undo_journaled_change
@@ -92,7 +94,7 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     )
     assert isinstance(outcome, tuple)
     assert [refusal.kind for refusal in outcome] == [RefusalKind.FILTERED]
-    assert "core.autocrlf" in outcome[0].sentence
+    assert "core.autocrlf" in refusal_sentence(outcome[0])
 
 
 def test_a_repository_that_replaces_a_file_is_not_read(work: Path, tmp_path: Path) -> None:

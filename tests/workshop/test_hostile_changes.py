@@ -16,15 +16,16 @@ from roundtable.core.changeset import (
     EditBlock,
     EditFile,
     Operation,
-    RefusalKind,
     RenameFile,
     ReplaceFile,
 )
 from roundtable.core.effects import ChangeApplied
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.apply_draft import apply_draft_edits
 from roundtable.workshop.edit.draft import MAX_CHANGED_FILES, MAX_FILE_BYTES, DraftResult, apply_changeset_in_memory
 from tests.repository import git, repository, write
@@ -167,7 +168,7 @@ def test_hostile_paths_are_refused_with_their_reason_in_every_operation(surround
     )
     drafted = draft_attack(surroundings, *(operation for operations in evil for operation in operations))
     assert [(refusal.path, refusal.kind) for refusal in drafted.refused] == [(path[:80], kind) for path in paths]
-    assert all(refusal.sentence.endswith(".") for refusal in drafted.refused)
+    assert all(refusal_sentence(refusal).endswith(".") for refusal in drafted.refused)
     apply_harmless_rest(surroundings, drafted)
 
 

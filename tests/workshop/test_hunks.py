@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, HunkId, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile, Hunk, HunkChoice, HunkId
+from roundtable.core.refusals import Refusal, RefusalKind
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
 
 BEFORE = b"one\ntwo\nthree\nfour\nfive\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.report.refusals import refusal_sentences
 from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
 from roundtable.workshop.symbols.transplant import TransplantedSymbol, transplant_symbol
 from tests.workshop.test_symbol_lookup import apply_directive, merged_text, refusal_reason
@@ -185,7 +186,9 @@ def test_a_new_function_is_added_to_the_export_list(path: str) -> None:
 def test_a_new_function_that_cannot_be_exported_is_reported(path: str, base: str, donor: str) -> None:
     result = apply_directive(path, base, donor, "add gpt's undo")
     assert result.took[0].symbol == "undo"
-    assert [directive.why for directive in result.left] == [f"undo is exported in its own file, but not in {path}."]
+    assert [refusal_sentences(directive.refused) for directive in result.left] == [
+        f"undo is exported in its own file, but not in {path}."
+    ]
 
 
 def test_a_python_module_without_an_export_list_needs_none() -> None:

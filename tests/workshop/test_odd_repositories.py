@@ -10,13 +10,17 @@ from subprocess import CalledProcessError
 
 import pytest
 
-from roundtable.core.changeset import DraftFile, RefusalKind
+from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.core.reasons import CleanupPending, CommitStepsSkipped
+from roundtable.core.refusals import RefusalKind
+from roundtable.report.change_reasons import write_remark_sentence
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
-from roundtable.workshop.repo.commits import GitFailed, ensure_git_branch_available, explain_unusable_git_repository
+from roundtable.workshop.repo.commits import GitFailed, ensure_git_branch_available, find_unusable_git_repository
 from tests.repository import commit, git, write
 from tests.workshop.scenes import (
     Stage,
@@ -68,7 +72,7 @@ def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_co
     lock = work / ".git/index.lock"
     with act_before_git("update-ref", lock.touch):
         receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
-    assert "The next command in this workspace updates it" in receipt.note
+    assert receipt.remarks == (CleanupPending(),)
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
     (recovered,) = recover_open_journals(work, journals)
@@ -114,7 +118,7 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
     outcome = apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
     assert not isinstance(outcome, ChangeApplied)
-    ((path, kind, sentence),) = [(refusal.path, refusal.kind, refusal.sentence) for refusal in outcome]
+    ((path, kind, sentence),) = [(refusal.path, refusal.kind, refusal_sentence(refusal)) for refusal in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
     assert "is in progress" in sentence
     with pytest.raises(UsageError):
@@ -153,7 +157,9 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
     else:
         os.chown(work, 1234, 1234)
         os.chown(work / ".git", 1234, 1234)
-    assert explain_unusable_git_repository(work / "src").startswith(f"Git cannot read the commits of {work}")
+    problem = find_unusable_git_repository(work / "src")
+    assert problem
+    assert refusal_sentence(problem).startswith(f"Git cannot read the commits of {work}, so nothing is written there (")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
         with pytest.raises(GitFailed, match="Git cannot read the commits"):
             apply_draft_edits(place, journals, [DraftFile(path, mine, SUM)], commit=commit_message())
@@ -162,7 +168,7 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
 
 def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
-    assert explain_unusable_git_repository(tmp_path / "work") == ""
+    assert find_unusable_git_repository(tmp_path / "work") is None
     assert (
         require_applied(
             apply_draft_edits(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])
@@ -308,30 +314,28 @@ def test_a_branch_that_cannot_be_created_is_refused_at_the_start(tmp_path: Path,
 
 def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    assert (
-        require_applied(
-            apply_draft_edits(work, journals, [DraftFile("a.py", None, b"1\n")], commit=commit_message())
-        ).note
-        == ""
-    )
+    written = apply_draft_edits(work, journals, [DraftFile("a.py", None, b"1\n")], commit=commit_message())
+    assert require_applied(written).remarks == ()
     for name in ("pre-commit", "commit-msg", "pre-push"):
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
-    note = require_applied(
-        apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=commit_message())
-    ).note
-    assert note == "The commit was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
+    written = apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=commit_message())
+    assert require_applied(written).remarks == (CommitStepsSkipped(("pre-commit", "commit-msg")),)
+    assert write_remark_sentence(require_applied(written).remarks[0]) == (
+        "The commit was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
+    )
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
-    note = require_applied(
-        apply_draft_edits(work, journals, [DraftFile("c.py", None, b"1\n")], key="0199/x", commit=commit_message())
-    ).note
-    assert note == "The commit was not made with `git commit`: it is not signed although commit.gpgSign is set."
+    files = [DraftFile("c.py", None, b"1\n")]
+    remarks = require_applied(apply_draft_edits(work, journals, files, key="0199/x", commit=commit_message())).remarks
+    assert [write_remark_sentence(remark) for remark in remarks] == [
+        "The commit was not made with `git commit`: it is not signed although commit.gpgSign is set."
+    ]
     recovered = find_journaled_change(work, journals, "0199/x")
     assert recovered
-    assert recovered.note == note
-    assert require_applied(apply_draft_edits(work, journals, [DraftFile("d.py", None, b"1\n")])).note == "", (
+    assert recovered.remarks == remarks
+    assert require_applied(apply_draft_edits(work, journals, [DraftFile("d.py", None, b"1\n")])).remarks == (), (
         "only files"
     )
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from roundtable.core.refusals import Refusal
 from roundtable.workshop.symbols import syntax_trees
 from roundtable.workshop.symbols.languages import SymbolKind, find_source_language
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_first_syntax_error
+from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 from tests.workshop.corpus import FIXTURES
 
 
@@ -162,16 +163,18 @@ def test_names_are_classified_by_their_role_in_the_code() -> None:
     ],
 )
 def test_a_syntax_error_is_reported_with_its_line(path: str, source: bytes) -> None:
-    sentence = find_first_syntax_error(path, source)
-    assert sentence
-    assert sentence.startswith("Line ")
-    assert path in sentence
+    problem = find_first_syntax_error(path, source)
+    language = find_source_language(path)
+    assert problem
+    assert language
+    assert problem.language == language.name
+    assert 1 <= problem.line <= source.count(b"\n") + 1
 
 
 def test_an_unknown_language_has_no_errors_and_no_outline() -> None:
     assert find_source_language("notes.txt") is None
     assert find_first_syntax_error("notes.txt", b"((((") is None
-    assert isinstance(parse_source_outline("notes.txt", b""), SpliceRefusal)
+    assert isinstance(parse_source_outline("notes.txt", b""), Refusal)
 
 
 def test_very_deeply_nested_code_is_parsed() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.core.changeset import RefusalKind
+from roundtable.core.refusals import RefusalKind
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.path_rules import (
     check_write_path,
     check_write_path_on_disk,
@@ -63,8 +64,8 @@ def test_a_refusal_is_a_sentence_that_begins_with_the_path() -> None:
     refusal = check_write_path("../x.py")
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.TRAVERSAL, "../x.py")
-    assert refusal.sentence.startswith("../x.py")
-    assert refusal.sentence.endswith(".")
+    assert refusal_sentence(refusal).startswith("../x.py")
+    assert refusal_sentence(refusal).endswith(".")
 
 
 @pytest.mark.parametrize("path", ["a\ufe0f.py", "a\u115fb.py", "a\u2800.py", "a\u034f.py", "a\tb.py", "a\u00a0b.py"])
@@ -88,7 +89,7 @@ def test_a_new_name_that_mixes_scripts_is_refused(tmp_path: Path, path: str) -> 
     refusal = check_write_path_on_disk(tmp_path, path, 100)
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.ENCODED, path)
-    assert "several scripts" in refusal.sentence
+    assert "several scripts" in refusal_sentence(refusal)
 
 
 @pytest.mark.parametrize(

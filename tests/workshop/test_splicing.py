@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changeset import RefusalKind
+from roundtable.core.refusals import Refusal, RefusalKind
+from roundtable.report.refusals import refusal_sentence, refusal_sentences
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.signatures import list_parameter_types
 from roundtable.workshop.symbols.splice import match_splice_to_symbol, remove_symbol_from_source, splice_symbol
 from roundtable.workshop.symbols.symbol_lookup import find_symbols_by_query, parse_symbol_query
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_first_syntax_error
+from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from tests.workshop.corpus import FIXTURES, LOCAL_ROOTS, SYSTEM_ROOTS, source_files
 from tests.workshop.variants import make_variant
@@ -24,12 +25,12 @@ EXPECTED = {".mjs": 0, ".cc": 0, ".h": 0}
 LOGINS = {".go": "Account.Login", ".cs": "Account.Login", ".c": "account_login"}
 
 
-def put_symbol(path: str, source: bytes, symbol: str, text: bytes) -> bytes | SpliceRefusal:
+def put_symbol(path: str, source: bytes, symbol: str, text: bytes) -> bytes | Refusal:
     read = match_splice_to_symbol(path, source, symbol, text)
-    return read if isinstance(read, SpliceRefusal) else splice_symbol(read)
+    return read if isinstance(read, Refusal) else splice_symbol(read)
 
 
-def remove_symbol(path: str, source: bytes, symbol: str) -> bytes | SpliceRefusal:
+def remove_symbol(path: str, source: bytes, symbol: str) -> bytes | Refusal:
     file = parse_source_outline(path, source)
     assert isinstance(file, Outline)
     return remove_symbol_from_source(file, find_symbols_by_query(file, parse_symbol_query(symbol)))
@@ -66,9 +67,9 @@ def replace_and_restore(path: Path) -> int:
         if text is None:
             continue
         there = put_symbol(path.name, source, symbol.name, text)
-        if isinstance(there, SpliceRefusal):
-            assert there.kind is RefusalKind.AMBIGUOUS, (path, symbol.name, there.sentence)
-            assert names.count(symbol.name) > 1, (path, symbol.name, there.sentence)
+        if isinstance(there, Refusal):
+            assert there.kind is RefusalKind.AMBIGUOUS, (path, symbol.name, refusal_sentence(there))
+            assert names.count(symbol.name) > 1, (path, symbol.name, refusal_sentence(there))
             continue
         assert there != source
         assert there.startswith(source[: symbol.start]), (path, symbol.name)
@@ -76,7 +77,10 @@ def replace_and_restore(path: Path) -> int:
         assert put_symbol(path.name, there, symbol.name, file.symbol_text(symbol)) == source, (path, symbol.name)
         result = take_symbol(path.name, source, there, _query_text(file, symbol))
         assert result.files[path.name] == (source if result.left else there), (path, symbol.name)
-        assert all(names.count(symbol.name) > 1 and "is ambiguous" in directive.why for directive in result.left), (
+        assert all(
+            names.count(symbol.name) > 1 and "is ambiguous" in refusal_sentences(directive.refused)
+            for directive in result.left
+        ), (
             path,
             result.left,
         )
@@ -174,16 +178,16 @@ def test_text_in_another_language_is_refused(suffix: str) -> None:
     login = LOGINS.get(suffix, "login").rpartition(".")[2]
     foreign = f"def {login}(word):\n    return word is not None\n" if suffix != ".py" else "func login() bool {\n}\n"
     refused = put_symbol(path, source, login, foreign.encode())
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.LANGUAGE
-    assert ("Go" if suffix == ".py" else "Python") in refused.sentence
+    assert ("Go" if suffix == ".py" else "Python") in refusal_sentence(refused)
 
 
 @pytest.mark.parametrize("suffix", SOURCES)
 def test_broken_text_is_refused(suffix: str) -> None:
     path, source = read_fixture(suffix)
     refused = put_symbol(path, source, LOGINS.get(suffix, "login"), b"login(( {{ ]] return")
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.SYNTAX
 
 
@@ -192,7 +196,7 @@ def test_a_symbol_missing_from_the_text_is_refused(suffix: str) -> None:
     path, source = read_fixture(suffix)
     _, donor = read_fixture(suffix, "gpt")
     refused = put_symbol(path, source, "logout", donor)
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
@@ -208,9 +212,9 @@ AMBIGUOUS = {
 def test_ambiguous_overloads_are_refused(suffix: str) -> None:
     path, source = read_fixture(suffix)
     refused = put_symbol(path, source, *AMBIGUOUS[suffix])
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.AMBIGUOUS
-    assert path in refused.sentence
+    assert path in refusal_sentence(refused)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +256,7 @@ def test_decorators_distinguish_a_getter_from_a_setter() -> None:
     )
     assert result == PROPERTY.replace(b"= value", b"= bool(value)")
     unclear = put_symbol("door.py", PROPERTY, "Door.open", b"def open(self):\n    return 1\n")
-    assert isinstance(unclear, SpliceRefusal)
+    assert isinstance(unclear, Refusal)
     assert unclear.kind is RefusalKind.AMBIGUOUS
 
 
@@ -332,7 +336,7 @@ def test_a_method_is_added_to_an_empty_class(path: str, source: bytes, symbol: s
 
 def test_a_method_of_a_missing_class_is_refused() -> None:
     refused = put_symbol("a.py", b"x = 1\n", "Door.open", b"def open(self):\n    return 1\n")
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.NOT_FOUND
 
 
@@ -343,11 +347,11 @@ def test_a_function_is_removed_with_its_decorators_and_comments() -> None:
 
 def test_a_result_that_would_not_parse_is_refused() -> None:
     refused = remove_symbol("a.py", b"class A:\n    def b(self): ...\n", "A.b")
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.SYNTAX
 
 
 def test_a_file_in_an_unknown_language_is_refused() -> None:
     refused = put_symbol("notes.txt", b"login\n", "login", b"login")
-    assert isinstance(refused, SpliceRefusal)
+    assert isinstance(refused, Refusal)
     assert refused.kind is RefusalKind.LANGUAGE

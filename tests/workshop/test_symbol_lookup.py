@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.report.refusals import refusal_sentences
 from roundtable.workshop.symbols.outline import Outline, parse_source_outline
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from tests.workshop.corpus import FIXTURES
@@ -28,7 +29,7 @@ def refusal_reason(result: SynthesizedFiles) -> str:
     """Return why the only directive was not applied; nothing may be taken."""
     assert result.took == ()
     assert len(result.left) == 1
-    return result.left[0].why
+    return refusal_sentences(result.left[0].refused)
 
 
 CONSTRUCTORS = (
@@ -266,7 +267,7 @@ def test_a_missing_overload_is_reported() -> None:
     donor = 'class A {\n    int f(int a) { return f("x"); }\n    int f(String a) { return 1; }\n}\n'
     result = apply_directive("A.java", base, donor, "replace A.f(int) by gpt's")
     assert [contribution.symbol for contribution in result.took] == ["A.f"]
-    assert "The new code expects `int f(String a)`" in result.left[0].why
+    assert "The new code expects `int f(String a)`" in refusal_sentences(result.left[0].refused)
 
 
 def test_types_with_commas_and_annotations_distinguish_overloads() -> None:
@@ -297,7 +298,9 @@ def test_prototypes_follow_a_changed_signature(path: str) -> None:
     undeclared = donor.replace("static int add(long a);\n", "")
     result = apply_directive(path, base, undeclared, "replace add by gpt's")
     assert result.took[0].symbol == "add"
-    assert [directive.why for directive in result.left] == [f"{path} still declares `add` as `static int add(int a);`."]
+    assert [refusal_sentences(directive.refused) for directive in result.left] == [
+        f"{path} still declares `add` as `static int add(int a);`."
+    ]
     named = undeclared.replace("long a", "int b")
     assert "static int add(int a);" in merged_text(apply_directive(path, base, named, "replace add by gpt's"))
 

@@ -7,8 +7,10 @@ import difflib
 import pytest
 
 from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.replies import parse_seat_reply
 from roundtable.core.values import Expect
+from roundtable.report.refusals import refusal_sentences
 from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 from roundtable.workshop.symbols.synthesis import SynthesizedFiles, merge_candidate_symbols
 from roundtable.workshop.symbols.transplant import TransplantedSymbol, transplant_symbol
@@ -291,7 +293,7 @@ def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) 
     assert result.files == CANDIDATES["claude"]
     assert result.took == ()
     assert len(result.left) == 1
-    assert why in result.left[0].why
+    assert why in refusal_sentences(result.left[0].refused)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +344,7 @@ def test_a_reason_that_may_contain_a_request_is_skipped(said: str, why: str) -> 
     result = apply_directives(said)
     assert (result.files, result.took) == (CANDIDATES["claude"], ())
     assert [directive.directive for directive in result.left] == [said]
-    assert why in result.left[0].why
+    assert why in refusal_sentences(result.left[0].refused)
 
 
 def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
@@ -351,7 +353,7 @@ def test_only_the_unclear_part_of_a_directive_is_skipped() -> None:
     assert result.left == (
         UnmergedDirective(
             "mind the locks in src/auth.py",
-            "`mind` is not a known seat, file or symbol.",
+            (Refusal.of("", RefusalCode.WORD_UNKNOWN, word="mind"),),
             (PATH,),
         ),
     )
@@ -368,8 +370,8 @@ def test_a_seat_is_recognised_by_a_unique_beginning_of_its_name() -> None:
     candidates = {"a": {PATH: CLAUDE}, "gpt-5": {PATH: GPT}, "gemini-3": {PATH: GEMINI}, "gemini-2": {PATH: GEMINI}}
     assert merge_candidate_symbols("a", candidates, ["login from GPT"]).took[0].seat == "gpt-5"
     assert (
-        merge_candidate_symbols("a", candidates, ["login from Gemini"]).left[0].why
-        == "`Gemini` is ambiguous: gemini-3 or gemini-2."
+        refusal_sentences(merge_candidate_symbols("a", candidates, ["login from Gemini"]).left[0].refused)
+        == "`Gemini` is ambiguous: gemini-3, gemini-2."
     )
 
 
@@ -386,7 +388,14 @@ def test_an_ambiguous_name_is_skipped() -> None:
     assert result.left == (
         UnmergedDirective(
             "login from gpt",
-            "login is ambiguous. Possible symbols: Session.login in src/auth.py, Other.login in src/other.py.",
+            (
+                Refusal.of(
+                    "",
+                    RefusalCode.SYMBOL_IN_SEVERAL_PLACES,
+                    symbol="login",
+                    candidates="Session.login (src/auth.py), Other.login (src/other.py)",
+                ),
+            ),
             (PATH, "src/other.py"),
         ),
     )
@@ -399,7 +408,7 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
     assert result.files[PATH].startswith(base[PATH])
     assert b"def purge(store)" in result.files[PATH]
     assert [directive.files for directive in result.left] == [(PATH,)]
-    assert "check(one, two, three)" in result.left[0].why
+    assert "check(one, two, three)" in refusal_sentences(result.left[0].refused)
 
 
 @pytest.mark.parametrize(
@@ -425,7 +434,7 @@ def test_a_helper_with_other_parameters_in_the_base_is_reported() -> None:
 def test_a_field_missing_from_the_bases_struct_is_reported(path: str, base: str, donor: str) -> None:
     candidates = {"claude": {path: base.encode()}, "gpt": {path: donor.encode()}}
     result = merge_candidate_symbols("claude", candidates, ["replace Go by gpt's"])
-    assert [directive.why for directive in result.left] == [
+    assert [refusal_sentences(directive.refused) for directive in result.left] == [
         f"The new code uses `mu`, but S has no such field in {path}."
     ]
     assert merge_candidate_symbols("claude", candidates, ["replace S by gpt's", "replace Go by gpt's"]).left == ()
@@ -435,7 +444,7 @@ def test_an_import_that_conflicts_with_the_base_is_reported() -> None:
     base = {PATH: b"from slow import now\n\n\nclass Session:\n    def login(self): ...\n"}
     result = merge_candidate_symbols("claude", {**CANDIDATES, "claude": base}, ["login from gpt"])
     assert result.files[PATH].count(b"import") == 3
-    assert "`from time import monotonic as now`" in result.left[0].why
+    assert "`from time import monotonic as now`" in refusal_sentences(result.left[0].refused)
 
 
 LOGINS = {"account.go": "Login", "Account.cs": "Login", "account.c": "account_login"}

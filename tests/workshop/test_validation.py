@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.core.changeset import DraftFile, RefusalKind
+from roundtable.core.changeset import DraftFile
+from roundtable.core.refusals import RefusalKind
 from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
 from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
 from tests.repository import repository, write
@@ -25,7 +26,7 @@ def test_takes():
 KEPT = {"kept.py": "x = 1\n", "uv.lock": "version = 1\n", ".github/workflows/ci.yml": "on: push\n"}
 
 
-def kinds(*files: DraftFile) -> list[RefusalKind]:
+def kinds(*files: DraftFile) -> list[RefusalKind | None]:
     return [refusal.kind for refusal in validate_edited_files(files)]
 
 

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from roundtable.core.reason_base import ReasonBase, Said
+from roundtable.core.refusals import Refusal
 
 
 class CallOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -95,6 +96,12 @@ class FewerTestsRun(ReasonBase, frozen=True, tag="fewer_tests_run"):
     before: int
 
 
+class ToolsReplaced(ReasonBase, frozen=True, tag="tools_replaced"):
+    """The change adds these files, which would be loaded instead of the programs that check it."""
+
+    files: tuple[str, ...]
+
+
 CheckFinding: TypeAlias = (
     Said
     | NoEvidence
@@ -108,6 +115,7 @@ CheckFinding: TypeAlias = (
     | OwnTestsFailed
     | ProgramDied
     | FewerTestsRun
+    | ToolsReplaced
 )
 """The result of a check that Roundtable makes itself. Of older records, it is known as text."""
 
@@ -125,17 +133,10 @@ class FailedCheck(msgspec.Struct, frozen=True, omit_defaults=True):
     finding: CheckFinding | None = None
 
 
-class RefusedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that cannot be written, and what the workshop said about it; without a path, it is the whole change."""
-
-    path: str
-    message: str
-
-
 class CandidateProblems(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a candidate did not pass: refused files, no changes at all, failed checks, and tests that the base passes."""
 
-    refused: tuple[RefusedFile, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     empty: bool = False
     checks: tuple[FailedCheck, ...] = ()
     lost_tests: tuple[str, ...] = ()
@@ -439,7 +440,7 @@ class FilesDropped(ReasonBase, frozen=True, tag="files_dropped"):
     """These files of a seat are not in the new project, because their paths cannot be used."""
 
     seat: str
-    files: tuple[RefusedFile, ...]
+    files: tuple[Refusal, ...]
 
 
 class OwnTestsLeftOut(ReasonBase, frozen=True, tag="own_tests_left_out"):

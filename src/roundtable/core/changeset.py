@@ -6,7 +6,6 @@ Only a draft that a person approved is applied.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -106,48 +105,6 @@ class Changeset(Value, frozen=True):
     producer: str = ""
     scope: tuple[str, ...] = ()
     asked_by: str = ""
-
-
-class RefusalKind(StrEnum):
-    """Why an operation is refused."""
-
-    ABSOLUTE = "absolute"
-    TRAVERSAL = "traversal"
-    LINK = "link"
-    REPOSITORY = "repository"
-    OURS = "ours"
-    SENSITIVE = "sensitive"
-    RESERVED = "reserved"
-    ENCODED = "encoded"
-    CASE = "case"
-    IGNORED = "ignored"
-    OUT_OF_SCOPE = "out_of_scope"
-    TOO_LARGE = "too_large"
-    TOO_MANY = "too_many"
-    BINARY = "binary"
-    SECRET = "secret"
-    STALE = "stale"
-    MISSING = "missing"
-    EXISTS = "exists"
-    NOT_FOUND = "not_found"
-    AMBIGUOUS = "ambiguous"
-    CONTRADICTION = "contradiction"
-    NOT_A_FILE = "not_a_file"
-    UNCOMMITTED = "uncommitted"
-    FILTERED = "filtered"
-    LANGUAGE = "language"
-    SYNTAX = "syntax"
-    CONFLICT_MARKERS = "conflict_markers"
-    LEAKED_FENCE = "leaked_fence"
-    TESTS_DELETED = "tests_deleted"
-
-
-class Refusal(Value, frozen=True):
-    """One refused operation, and why, in one sentence."""
-
-    path: str
-    kind: RefusalKind
-    sentence: str
 
 
 class FileChange(Value, frozen=True):

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import Literal, Self
 
 from roundtable.core.candidate_reasons import CallOutcome, CheckFinding
-from roundtable.core.changeset import Hunk, Refusal
-from roundtable.core.reasons import Reasons
+from roundtable.core.changeset import Hunk
+from roundtable.core.reasons import Reasons, WriteRemark
+from roundtable.core.refusals import Refusal
 from roundtable.core.sandbox import Limit
 from roundtable.core.stages import Contribution, StageEnd
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
@@ -217,6 +218,7 @@ class CheckKind(StrEnum):
     EVIDENCE = "evidence"
     AGREEMENT = "agreement"
     CODE = "code"
+    TOOLS = "tools"
 
 
 BUILT_IN_CHECK_NAMES: dict[CheckKind, str] = {
@@ -228,6 +230,7 @@ BUILT_IN_CHECK_NAMES: dict[CheckKind, str] = {
     CheckKind.EVIDENCE: "evidence",
     CheckKind.AGREEMENT: "agreement",
     CheckKind.CODE: "code",
+    CheckKind.TOOLS: "the programs that check it",
 }
 """The names of the built-in checks for people; programs use `kind`."""
 
@@ -350,7 +353,7 @@ class UnmergedDirective(Value, frozen=True):
     """A directive that could not be spliced in, why, and the files it concerns."""
 
     directive: str
-    why: str
+    refused: tuple[Refusal, ...]
     files: tuple[str, ...] = ()
 
 
@@ -372,7 +375,7 @@ class MoveDrafted(Value, frozen=True, tag="drafted", tag_field="result"):
 
 
 class ChangePlanned(Value, frozen=True, tag="planned", tag_field="result"):
-    """The hunks that a person is asked to approve, the obstacles to writing them, and permanent losses.
+    """The hunks that a person is asked to approve, the obstacles to writing them, and dangers.
 
     `destroys` lists losses that are only allowed by typing `phrase`. `unasked` are hunks that no decision or claim
     requested, and `tests` are existing tests that would change without a request.
@@ -389,8 +392,9 @@ class ChangePlanned(Value, frozen=True, tag="planned", tag_field="result"):
 class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     """The accepted hunks as a draft, the results of the checks on it, and hunks that were lost in the merge.
 
-    `destroys` lists permanent losses that are only allowed by typing `phrase`. `leans` are uncommitted files that a
-    check needs in order to pass. `unrun` says which checks could not be run or proved nothing.
+    `destroys` lists dangers (permanent losses, files that other programs execute) that only typing `phrase` allows.
+    `leans` are uncommitted files that a check needs in order to pass. `unrun` says which checks could not be run or
+    proved nothing.
     """
 
     draft: Digest
@@ -413,8 +417,8 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
 class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
     """The written change: the id for `roundtable undo`, the files, and the commit if there is one.
 
-    `left` are files that changed during the write and were therefore not written. `note` is the
-    work that remains for the person. `undone` is set if the change was undone before this was recorded.
+    `left` are files that changed during the write and were therefore not written. `remarks` say what the
+    workshop could not do, or did in another way. `undone` is set if the change was undone before this was recorded.
     """
 
     undo: str
@@ -422,7 +426,7 @@ class ChangeApplied(Value, frozen=True, tag="applied", tag_field="result"):
     commit: str = ""
     branch: str = ""
     left: tuple[str, ...] = ()
-    note: str = ""
+    remarks: tuple[WriteRemark, ...] = ()
     undone: bool = False
 
 

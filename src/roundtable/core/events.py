@@ -32,7 +32,7 @@ from roundtable.core.values import (
 )
 from roundtable.core.verdict import Verdict
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version 2 has codes for reasons, checks, gates and rounds; version 1 had sentences and names.
 
 `core.upcast` reads records of version 1.

@@ -15,9 +15,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from roundtable.core.candidate_reasons import CandidateReason, CheckFinding, FailedCheck, RefusedFile
+from roundtable.core.candidate_reasons import CandidateReason, CheckFinding, FailedCheck
 from roundtable.core.faults import Fault
 from roundtable.core.reason_base import ReasonBase, Said
+from roundtable.core.refusals import Refusal
 
 # --- how a rule ruled ----------------------------------------------------------------------------
 
@@ -467,12 +468,12 @@ class RepairCause(StrEnum):
 
 
 class FindingRepair(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether a finding was fixed, and why or how that is known: checks that a fix broke, or the workshop's message."""
+    """Whether a finding was fixed, and why or how that is known: checks that a fix broke, or why it was refused."""
 
     fixed: bool
     cause: RepairCause | None = None
     checks: tuple[str, ...] = ()
-    message: str = ""
+    refusal: Refusal | None = None
 
 
 class FindingsUnfixed(ReasonBase, frozen=True, tag="findings_unfixed"):
@@ -520,7 +521,7 @@ class ChangeEmpty(ReasonBase, frozen=True, tag="change_empty"):
 class FilesRefused(ReasonBase, frozen=True, tag="files_refused"):
     """These files cannot be written. `remedy` is what the person can do so that `session` can be applied."""
 
-    refused: tuple[RefusedFile, ...]
+    refused: tuple[Refusal, ...]
     remedy: Literal["", "commit", "stash", "request_again"] = ""
     session: str = ""
 
@@ -598,7 +599,7 @@ class ChangeDeclined(ReasonBase, frozen=True, tag="change_declined"):
 
 
 class ChangeUnapproved(ReasonBase, frozen=True, tag="change_unapproved"):
-    """Nothing was written, because nobody approved it, or the phrase that allows a permanent loss was not given.
+    """Nothing was written, because nobody approved it, or the phrase that allows a dangerous change was not given.
 
     `tests` are existing tests that the change would alter.
     """
@@ -638,10 +639,26 @@ class NoChecksRun(ReasonBase, frozen=True, tag="no_checks_run"):
     """There were no checks to run."""
 
 
-class WriteRemark(ReasonBase, frozen=True, tag="write_remark"):
-    """A remark of the workshop after a change was written, such as a step that the person has to do."""
+class FilesPending(ReasonBase, frozen=True, tag="files_pending"):
+    """The disk refused to write this file, and perhaps others; the next command in the workspace writes them."""
 
-    text: str
+    path: str
+    problem: str
+
+
+class CleanupPending(ReasonBase, frozen=True, tag="cleanup_pending"):
+    """Git's index or the journal was not updated; the next command in the workspace updates it."""
+
+
+class CommitStepsSkipped(ReasonBase, frozen=True, tag="commit_steps_skipped"):
+    """These hooks did not run, and the commit is not signed although git is configured to sign."""
+
+    hooks: tuple[str, ...] = ()
+    unsigned: bool = False
+
+
+WriteRemark: TypeAlias = FilesPending | CleanupPending | CommitStepsSkipped | Said
+"""What the workshop could not do, or did in another way, when it wrote a change. Older records hold text."""
 
 
 class HunksEdited(ReasonBase, frozen=True, tag="hunks_edited"):
@@ -804,7 +821,9 @@ WriteReason: TypeAlias = (
     | WriteFailed
     | ChangeWritten
     | NoChecksRun
-    | WriteRemark
+    | FilesPending
+    | CleanupPending
+    | CommitStepsSkipped
     | HunksEdited
     | FilesSkipped
 )

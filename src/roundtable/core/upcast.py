@@ -28,10 +28,13 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 def upcast_event(data: bytes | str, version: int) -> bytes | str:
     """An event of an older version as JSON of the newest; most kinds of events have never changed."""
     fields = _decode(data)
-    if version < 2 and (upcast := _FROM_1.get(fields.get("kind", ""))) is not None:
+    kind = fields.get("kind", "")
+    upcasts = [
+        upcast for before, upcast in ((2, _FROM_1.get(kind)), (3, _FROM_2.get(kind))) if upcast and version < before
+    ]
+    for upcast in upcasts:
         upcast(fields)
-        return msgspec.json.encode(fields)
-    return data
+    return msgspec.json.encode(fields) if upcasts else data
 
 
 def _decision_made(event: dict[str, Any]) -> None:
@@ -160,6 +163,37 @@ def _gate_answered(event: dict[str, Any]) -> None:
             event["source"] = source
 
 
+def _refusals(value: Any) -> None:
+    """Turn every refusal below a value from a sentence into a code, and so the remarks about a written change."""
+    match value:
+        case {"path": str(path), "kind": kind, "sentence": text} as refusal:
+            refusal.clear()
+            refusal |= _said_refusal(text, path, kind)
+        case {"path": str(path), "message": text, **rest} as refusal if not rest:
+            refusal.clear()
+            refusal |= _said_refusal(text, path)
+        case {"directive": _, "why": text} as unmerged:
+            unmerged["refused"] = [_said_refusal(unmerged.pop("why"))]
+        case {"fixed": _, "cause": "refused", "message": text} as repair:
+            repair["refusal"] = _said_refusal(repair.pop("message"))
+        case {"result": "applied", "note": str(text)} as applied if text:
+            applied["remarks"] = [_said(applied.pop("note"))]
+        case {"code": "write_remark"} as remark:
+            remark["code"] = "said"
+        case dict():
+            for part in cast("dict[str, Any]", value).values():
+                _refusals(part)
+        case list():
+            for part in cast("list[Any]", value):
+                _refusals(part)
+        case _:
+            pass
+
+
+def _said_refusal(text: str, path: str = "", kind: str = "") -> dict[str, Any]:
+    return {"path": path, "code": "said", "facts": {"text": text} | ({"kind": kind} if kind else {})}
+
+
 _ANSWER_SOURCES = {"headless default": "headless", "deadline default": "deadline", "answered ahead": "advance"}
 _FROM_1 = {
     "session.opened": _session_opened,
@@ -170,3 +204,4 @@ _FROM_1 = {
     "gate.opened": _gate_opened,
     "gate.answered": _gate_answered,
 }
+_FROM_2 = dict.fromkeys(("effect.started", "effect.done", "decision.made"), _refusals)

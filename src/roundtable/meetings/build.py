@@ -40,12 +40,7 @@ from roundtable.meetings.try_candidates import (
     require_meeting_step,
     try_and_fix_candidates_in_meeting,
 )
-from roundtable.meetings.write_change import (
-    WRITE_GATES,
-    WriteProgress,
-    render_meeting_hunks,
-    write_change_in_meeting,
-)
+from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, render_meeting_hunks, write_change_in_meeting
 from roundtable.report.candidate_words import (
     behaviour_question_sentence,
     describe_candidate_behaviour,
@@ -55,8 +50,6 @@ from roundtable.report.candidate_words import (
 STAGE = "build"
 WHICH_GATE, DOUBT_GATE, NONE_OPTION = "which", "doubt", "none of them"
 PROPOSE = PlannedRound("propose", WHOLE_FILES_CODEC, Turns(visibility="none", at_bench=True))
-
-
 ApprovalCount = Annotated[int, msgspec.Meta(ge=0, le=8)]
 
 
@@ -87,17 +80,16 @@ def _plan_build_rounds(settings: BuildSettings, options: Sequence[str]) -> tuple
 async def _hold_build_meeting(table: Table) -> Decision:
     """Hold a build."""
     settings = msgspec.convert(table.charter.settings, BuildSettings)
-    prompt = Prompt(PROPOSE.template, {"task": table.charter.question})
+    task = {"task": table.charter.question}
+    reply_format = meeting_changes_reply_format(table)
     proposed = await table.ask(
-        "build/1-propose", prompt, expect=meeting_changes_reply_format(table), turns=PROPOSE.turns
+        "build/1-propose", Prompt(PROPOSE.template, task), expect=reply_format, turns=PROPOSE.turns
     )
     if not proposed.quorate:
         return decide_without_quorum(proposed)
     rounds: tuple[Round, ...] = (proposed,)
     try:
-        restart, evidence = (
-            Prompt(planned.template, {"task": table.charter.question}) for planned in (RESTART_ROUND, EVIDENCE_ROUND)
-        )
+        restart, evidence = (Prompt(planned.template, task) for planned in (RESTART_ROUND, EVIDENCE_ROUND))
         rounds, result = await try_and_fix_candidates_in_meeting(
             table, STAGE, 1, proposed, settings.mends, restart, evidence
         )
@@ -150,26 +142,18 @@ async def _ask_about_unverified(table: Table, result: CandidatesTried, doubted: 
         for candidate in doubted
     }
     details[NONE_OPTION] = "take none of them"
-    return await table.gate(
-        Gate(
-            DOUBT_GATE,
-            unverified_candidate_question_sentence(result),
-            tuple(details),
-            NONE_OPTION,
-            details,
-            writes=True,
-        )
-    )
+    question = unverified_candidate_question_sentence(result)
+    return await table.gate(Gate(DOUBT_GATE, question, tuple(details), NONE_OPTION, details, writes=True))
 
 
 async def _ask_which_behaviour(table: Table, result: CandidatesTried, behaviours: Mapping[str, Sequence[str]]) -> str:
     """Ask the person which of several behaviours is right."""
-    details = {seat: describe_candidate_behaviour(result, seat) for seat in behaviours} | {
-        NONE_OPTION: "take none of them"
-    }
+    details = {seat: describe_candidate_behaviour(result, seat) for seat in behaviours}
+    details[NONE_OPTION] = "take none of them"
     return await table.gate(Gate(WHICH_GATE, behaviour_question_sentence(result), tuple(details), NONE_OPTION, details))
 
 
+APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
 MEETING = Meeting(
     "build",
     6,
@@ -185,9 +169,6 @@ MEETING = Meeting(
     filled_settings=("dry_run", "branch"),
     quorum=Quorum(1),
 )
-
-
-APPROVAL = PlannedRound("approval", "approval", Turns(visibility="none"))
 
 
 async def _ask_for_approvals(

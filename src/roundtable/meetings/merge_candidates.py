@@ -149,9 +149,11 @@ async def hold_judge_rounds(
         name = f"{progress.stage}/{number}-{purpose}"
         if not await table.may_open(name):
             return alone
+        operations = {
+            label: meeting_candidate_file_operations(by_seat[seat], rounds) for label, seat in candidate_names.items()
+        }
         texts = tuple(
-            f"{label}:\n{render_unsigned_candidate_in_meeting(meeting_candidate_file_operations(by_seat[seat], rounds))}"
-            for label, seat in candidate_names.items()
+            f"{label}:\n{render_unsigned_candidate_in_meeting(changed)}" for label, changed in operations.items()
         )
         prompt = Prompt(JUDGE_ROUND.template, quotes={"candidates": texts})
         expect = Expect(JUDGE_ROUND.codec, tuple(candidate_names))
@@ -187,9 +189,9 @@ async def _merge_parts(
 
     async def refine(synthesis: DraftsSynthesised) -> Prompt:
         others = _seats_in_unspliced_directives(synthesis, [seat for seat in candidates if seat != base])
+        operations = {other: meeting_candidate_file_operations(candidates[other], rounds) for other in others}
         texts = tuple(
-            f"{other}:\n{render_unsigned_candidate_in_meeting(meeting_candidate_file_operations(candidates[other], rounds))}"
-            for other in others
+            f"{other}:\n{render_unsigned_candidate_in_meeting(changed)}" for other, changed in operations.items()
         )
         return Prompt(REFINE_ROUND.template, quotes={"others": texts})
 

@@ -1,7 +1,7 @@
 """Writing a change to the workspace, as every meeting does it: shown, approved, rehearsed, then written at once.
 
 1. The draft is compared with the workspace and shown hunk by hunk. The person accepts all, some or none of it, or asks
-   the table about a hunk. Permanent losses need a typed phrase.
+   the table about a hunk. Permanent losses and files that other programs execute need a typed phrase.
 2. The accepted hunks are rehearsed in a scratch tree. If checks break there, the author repairs the change, a limited
    number of times, and the result is shown and approved again. Any other problem leads back to the question, with the
    reason.
@@ -45,7 +45,7 @@ from roundtable.meetings.meeting import PlannedRound
 from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, meeting_changes_reply_format, require_meeting_step
 from roundtable.report.change_reasons import (
     change_approval_sentence,
-    permanent_loss_sentence,
+    dangerous_change_sentence,
     render_commit_message_of_change,
 )
 from roundtable.report.reasons import describe_reasons, reason_sentence
@@ -245,10 +245,10 @@ async def _write_change(
     gate: str,
     choice: str,
 ) -> Decision:
-    """Write the change; a permanent loss is confirmed first, and only the phrase itself confirms it."""
+    """Write the change; a danger is confirmed first, and only the phrase itself confirms it."""
     if rehearsed.destroys:
         id = progress.gate_id(DESTROY_TESTS_GATE if planned.tests else DESTROY_GATE)
-        question = Gate(id, permanent_loss_sentence(rehearsed), ("confirm", "no"), "no", writes=True)
+        question = Gate(id, dangerous_change_sentence(rehearsed), ("confirm", "no"), "no", writes=True)
         if await table.gate(question) != "confirm":
             return rule.decide_change_declined(decision, planned, answered=not table.answered_by_default(id))
         if table.answer_text(id).strip() != rehearsed.phrase:

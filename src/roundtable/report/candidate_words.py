@@ -12,7 +12,6 @@ from roundtable.core.decide.trial_outcome import (
     decide_candidate_problems,
     decide_unverified_candidates,
     failed_check_reason_field,
-    refused_file,
 )
 from roundtable.core.effects import Candidate, CandidatesTried, CheckKind
 from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
@@ -28,8 +27,10 @@ from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, run_failure_sente
 _MAX_PROBLEMS = 3
 _MAX_VALUE = 80
 _SPACES = re.compile(" {2,}")
-_HOW_TO_LIST_CHECKS = "list the project's own command under [checks]"
+_HOW_TO_LIST_CHECKS = "list the project's own test command under [checks] in the config"
 _UNVERIFIED = "No candidate could be verified independently."
+_DIFFERENT_BEHAVIOUR = "Several candidates pass every check but behave differently."
+_PERSON_CHOSE_NONE = "The person chose none of the candidates."
 
 
 def candidate_reason_sentence(reason: CandidateReason) -> str:
@@ -50,22 +51,23 @@ def _ranking_sentence(reason: why.RankingReason) -> str:
         case why.NoCandidateRun():
             return "No candidate could be run."
         case why.CandidatesNotCompared():
-            return f"Nothing was run that could distinguish the {reason.candidates} candidates."
+            return f"No check or test could distinguish the {reason.candidates} candidates."
         case why.CandidatesCompared():
             return _compared_sentence(reason)
         case why.CandidatesBrokeChecks():
-            return f"{reason.candidates} of them broke a check that passed before."
+            return f"{pluralize(reason.candidates, 'candidate')} broke a check that passed before the change."
         case why.TestsCounted():
             counted = f"{reason.counted} of the {pluralize(reason.written, 'test')} that the seats wrote"
-            return f"{counted} {'counts' if reason.counted == 1 else 'count'}: code of another seat passes too."
+            counts = f"{counted} {'counts' if reason.counted == 1 else 'count'} as evidence"
+            return f"{counts}: a test counts if the candidates of its author and of another seat pass it."
         case why.BestCandidates() if len(reason.seats) == 1:
-            return f"{reason.seats[0]} did best."
+            return f"{reason.seats[0]}'s candidate had the best results."
         case why.BestCandidates(alike=True):
-            return f"Running them does not distinguish {join_names_as_text(reason.seats)}."
+            return f"The candidates of {join_names_as_text(reason.seats)} have the same results."
         case why.BestCandidates():
-            return f"Nothing that was run shows which of {join_names_as_text(reason.seats)} is right."
+            return f"The results do not show which of these candidates is right: {join_names_as_text(reason.seats)}."
         case why.PersonTookUnverified():
-            return f"The person took {reason.seat}'s candidate, which could not be verified independently."
+            return f"The person chose {reason.seat}'s candidate, although it could not be verified independently."
         case why.PersonChoseBehaviour():
             return f"The person chose the behaviour of {reason.seat}'s candidate."
         case _:
@@ -73,11 +75,14 @@ def _ranking_sentence(reason: why.RankingReason) -> str:
 
 
 def _compared_sentence(reason: why.CandidatesCompared) -> str:
-    ways = "alike" if reason.ways == 1 else f"in {reason.ways} ways"
+    candidates = f"The {reason.candidates} candidates"
+    ways = "in the same way" if reason.ways == 1 else f"in {reason.ways} different ways"
     if reason.inputs:
-        return f"Tried with {pluralize(reason.inputs, 'input')}, the {reason.candidates} candidates behave {ways}."
-    by = f"By the checks{' and tests' if reason.by_tests else ''}, the {reason.candidates} candidates"
-    return f"{by} are equal, and no inputs could be tried." if reason.ways == 1 else f"{by} behave {ways}."
+        return f"{candidates} were run with {pluralize(reason.inputs, 'input')} and behave {ways}."
+    runs = f"the checks{' and tests' if reason.by_tests else ''}"
+    if reason.ways == 1:
+        return f"{candidates} have the same results in {runs}, and no inputs could be tried."
+    return f"{candidates} behave {ways} in {runs}."
 
 
 def _unrun_sentence(reason: why.UnrunReason) -> str:
@@ -90,21 +95,21 @@ def _unrun_sentence(reason: why.UnrunReason) -> str:
         case why.CheckFailsUnchanged():
             message = f": {reason.message}" if reason.message else ""
             fails = f"The check {join_text_lines(reason.check)} also fails without any change"
-            return end_text_as_sentence(f"{fails}, so it says nothing about one{message}")
+            return end_text_as_sentence(f"{fails}, so its result says nothing about a change{message}")
         case why.CheckFlaky():
             flaky = f"The check {join_text_lines(reason.check)} is flaky"
-            return f"{flaky}: it passed and failed on identical files, so it says nothing about a change."
+            return f"{flaky}: it passed and failed on identical files, so its result says nothing about a change."
         case why.TestProgramMissing():
             needed = f"The tests need {reason.program}, which is not installed."
             return f"{needed} Install it, or {_HOW_TO_LIST_CHECKS}."
         case why.PytestMissing():
-            missing = f"{reason.environment} does not have" if reason.environment else "no Python here has"
-            skipped = f"Tests such as {reason.test} are not run: they need pytest, which {missing}."
+            python = f"in {reason.environment}" if reason.environment else "for any Python on this machine"
+            skipped = f"Tests such as {reason.test} are not run: they need pytest, which is not installed {python}."
             place = "there" if reason.environment else "in a .venv of the project"
-            return f"{skipped} Install it {place}, or {_HOW_TO_LIST_CHECKS}."
+            return f"{skipped} Install pytest {place}, or {_HOW_TO_LIST_CHECKS}."
         case why.UncommittedTestsSkipped():
             tests = join_names_as_text(reason.tests)
-            return f"These tests are not committed, so they did not run on the files of the commit: {tests}."
+            return f"These tests were not run on the committed files, because the tests are not committed: {tests}."
         case _:
             assert_never(reason)
 
@@ -120,15 +125,15 @@ def _trial_sentence(reason: why.TrialReason) -> str:
         case why.ChecksFailedBefore():
             return _checks_failed_before_sentence(reason)
         case why.CandidatesDeclined():
-            return "The person took none of them." if reason.answered else "Nobody said whether to take one."
+            return _PERSON_CHOSE_NONE if reason.answered else "Nobody chose a candidate."
         case why.BehavioursUndecided():
-            undecided = "The person took none of them." if reason.answered else "Nobody said which is right."
+            undecided = _PERSON_CHOSE_NONE if reason.answered else "Nobody said which behaviour is right."
             return " ".join((_DIFFERENT_BEHAVIOUR, *_difference_sentences(reason.differences), undecided))
         case why.CandidateTaken():
             return _taken_sentence(reason)
         case why.OnlyChangedTestsPassed():
             none = _UNVERIFIED if reason.unverified else "No candidate passed the original tests."
-            return f"{none} {reason.seat}'s candidate passes only the tests as it changed them."
+            return f"{none} {reason.seat}'s candidate changed existing tests and passes only the changed versions."
         case _:
             return _candidate_sentence(reason)
 
@@ -144,9 +149,9 @@ def _candidate_sentence(
         case why.PartsLeftOut():
             return _left_out_sentences(reason)
         case why.NothingVerified():
-            return f"Nothing was run on {reason.seat}'s candidate, and nobody judged it."
+            return f"{reason.seat}'s candidate was neither run nor judged."
         case why.SingleAuthor():
-            return "One seat wrote this alone."
+            return "Only one seat wrote this change."
         case _:
             assert_never(reason)
 
@@ -156,7 +161,7 @@ def _checks_failed_before_sentence(reason: why.ChecksFailedBefore) -> str:
         f"{failed_check_result_sentence(check).removesuffix('.')} before the change too." for check in reason.checks
     ]
     if reason.timed_out:
-        failed.append("`seconds` under [sandbox] gives checks more time.")
+        failed.append("To give checks more time, raise `seconds` under [sandbox].")
     if any(check.code is not None for check in reason.checks):
         failed.append("If a check needs files that git ignores, list them in `copy` under [worktrees].")
     return " ".join(failed)
@@ -168,22 +173,22 @@ def _taken_sentence(reason: why.CandidateTaken) -> str:
     passed += [f"{tests} the seats wrote"] if reason.tests else []
     where = f", run in {reason.sandbox}" if reason.sandbox else ""
     if not reason.sandbox:
-        return f"{reason.seat}'s candidate can be written. There was no check or test to run on it."
+        return f"{reason.seat}'s candidate was chosen. There was no check or test to run on it."
     if not passed:
-        return f"{reason.seat}'s candidate can be written, and passed no check{where}."
+        return f"{reason.seat}'s candidate was chosen, but passed no check{where}."
     return f"{reason.seat}'s candidate passed {join_names_as_text(passed)}{where}."
 
 
 def _only_problem_sentence(seat: str, check: why.FailedCheck) -> str:
     problem = check_finding_sentence(check.finding) if check.finding else failed_check_sentence(check)
-    return f"{seat}'s candidate passes everything but this: {problem}"
+    return f"{seat}'s candidate passes everything except one check. {problem}"
 
 
 def _left_out_sentences(reason: why.PartsLeftOut) -> str:
     parts = (
-        ("Left out, because the code does not pass them", reason.failing_tests),
-        ("Not changed, because existing tests stay as they were", reason.kept_files),
-        ("Restored, because the task does not name it and checks broke", reason.reverted),
+        ("Test files left out, because the code does not pass them", reason.failing_tests),
+        ("Existing tests that were kept unchanged", reason.kept_files),
+        ("Edits reverted, because they broke checks and the task does not ask for them", reason.reverted),
     )
     return " ".join(f"{cause}: {_join_lines(names)}." for cause, names in parts if names)
 
@@ -191,20 +196,20 @@ def _left_out_sentences(reason: why.PartsLeftOut) -> str:
 def _merge_sentence(reason: why.MergeReason) -> str:
     match reason:
         case why.NobodyJudged():
-            return f"Nobody could judge between equal candidates, so {_taken_by_order(reason.base)}"
+            return f"No judge could compare the equal candidates, so {_taken_by_order(reason.base)}"
         case why.JudgesCompared():
             return " ".join(_judge_sentences(reason))
         case why.AdditionsFailed():
             problems = describe_first_candidate_problems(reason.problems)
-            failed = "The additions that the judges wanted did not pass"
-            return f"{failed}, so {reason.base}'s candidate is used alone. {problems}".strip()
+            failed = f"{reason.base}'s candidate did not pass with the additions that the judges asked for"
+            return f"{failed}, so it is used without them. {problems}".strip()
         case why.CandidatesMerged() if not reason.taken and not reason.removed:
-            return f"All of it is from {reason.base}."
+            return f"The whole change is from {reason.base}."
         case why.CandidatesMerged():
             taken = [f"{part} from {seat}" for part, seat in reason.taken]
             parts = [f"with {join_names_as_text(taken)}"] if taken else []
             parts += [f"without {join_names_as_text(reason.removed)}"] if reason.removed else []
-            return f"The base is {reason.base}'s candidate, {' and '.join(parts)}."
+            return f"The result is {reason.base}'s candidate, {' and '.join(parts)}."
         case _:
             assert_never(reason)
 
@@ -212,43 +217,47 @@ def _merge_sentence(reason: why.MergeReason) -> str:
 def _judge_sentences(reason: why.JudgesCompared) -> Iterator[str]:
     if reason.preferred:
         votes = ", ".join(f"{seat} {count}" for seat, count in reason.preferred.items())
-        yield f"Between equal candidates, the judges prefer: {votes}."
+        yield f"Votes of the judges for the equal candidates: {votes}."
     if reason.reversed:
-        yield f"Discarded, because the judge reversed itself when the order was swapped: {join_names_as_text(reason.reversed)}."
+        reversed = join_names_as_text(reason.reversed)
+        yield f"Votes not counted, because the judge changed its vote with the order of the candidates: {reversed}."
     if reason.one_order:
-        yield f"Not counted, because only one order was answered: {join_names_as_text(reason.one_order)}."
+        one_order = join_names_as_text(reason.one_order)
+        yield f"Votes not counted, because the judge voted in only one order of the candidates: {one_order}."
     if reason.own:
-        yield f"Its own work, unsigned, was preferred by {join_names_as_text(reason.own)}."
+        own = "its own candidate" if len(reason.own) == 1 else "their own candidates"
+        yield f"{join_names_as_text(reason.own)} preferred {own}, shown without names."
     if reason.discarded:
         directives = join_names_as_text([f"“{join_text_lines(directive)}”" for directive in reason.discarded])
-        yield f"Discarded, because it was asked for in only one order: {directives}."
+        yield f"Requests discarded, because the judge made them in only one order of the candidates: {directives}."
     if not reason.preferred:
         no_verdict = "No verdict counts" if reason.reversed or reason.one_order else "No judge answered"
         yield f"{no_verdict}, so {_taken_by_order(reason.base)}"
 
 
 def _taken_by_order(base: str) -> str:
-    return f"{base}'s candidate was taken: it is the first of those that running them does not distinguish."
+    return f"{base}'s candidate was chosen, as the first of the equal candidates."
 
 
 def _files_stage_sentence(reason: why.FilesStageReason) -> str:
     match reason:
         case why.CandidateLeftOut():
-            different = "It behaves differently from most candidates for inputs similar to those of the task."
-            problems = describe_first_candidate_problems(reason.problems) or different
-            return f"{reason.seat}'s candidate was left out. {problems}"
+            different = "It behaves differently from most other candidates on inputs similar to those in the task."
+            problem = describe_first_candidate_problems(reason.problems) or different
+            return f"{reason.seat}'s candidate was left out. {problem}"
         case why.CandidateDoubtful():
             problems = describe_first_candidate_problems(reason.problems)
             return f"{reason.seat}'s candidate did not pass its checks. {problems}"
         case why.FilesDropped():
             refused = " ".join(map(refused_file_sentence, reason.files[:_MAX_PROBLEMS]))
             more = len(reason.files) - _MAX_PROBLEMS
-            rest = f" {pluralize(more, 'more file')} cannot be used either." if more > 0 else ""
+            rest = f" {pluralize(more, 'more file')} of {reason.seat} cannot be used." if more > 0 else ""
             return f"Files that {reason.seat} wrote were left out. {refused}{rest}"
         case why.OwnTestsLeftOut():
-            return f"{_join_lines(reason.files)} of {reason.seat} was left out, because the code does not pass it."
+            left_out = f"Test files of {reason.seat} were left out, because the code does not pass them"
+            return f"{left_out}: {_join_lines(reason.files)}."
         case why.DirectiveNotDone():
-            return f"The judge asked for this, but it was not done: {join_text_lines(reason.directive)}"
+            return f"A request of the judge was not carried out: {join_text_lines(reason.directive)}"
         case _:
             return _stage_result_sentence(reason)
 
@@ -266,7 +275,7 @@ def _stage_result_sentence(
         case why.RunStopped():
             return RUN_STOPPED_BY_PERSON
         case why.LastFixNotRun():
-            return "The last fix was not run."
+            return "The program was not run after the last fix."
         case _:
             assert_never(reason)
 
@@ -275,41 +284,38 @@ def candidate_problem_sentences(problems: CandidateProblems) -> Iterator[str]:
     """Why a candidate did not pass, a sentence each."""
     yield from map(refused_file_sentence, problems.refused)
     if problems.empty:
-        yield "It changes nothing."
+        yield "The candidate changes nothing."
     yield from map(failed_check_sentence, problems.checks)
     if problems.lost_tests:
-        yield f"It no longer passes {_join_lines(problems.lost_tests)}."
+        yield f"The candidate no longer passes these tests: {_join_lines(problems.lost_tests)}."
 
 
 def describe_first_candidate_problems(problems: CandidateProblems) -> str:
     """The first reasons why a candidate did not pass, and how many more there are; empty if there are none."""
     sentences = list(candidate_problem_sentences(problems))
     more = len(sentences) - _MAX_PROBLEMS
-    rest = (f"And {pluralize(more, 'more reason')}.",) if more > 0 else ()
+    rest = (f"{pluralize(more, 'more reason')} {'is' if more == 1 else 'are'} not shown.",) if more > 0 else ()
     return " ".join((*sentences[:_MAX_PROBLEMS], *rest))
 
 
 def render_candidate_trial(candidate: Candidate) -> str:
     """The results of running a candidate, with the output of its checks, for the seat that wrote it and for judges."""
-    lines = [f"Not written. {refused_file_sentence(refused_file(refusal))}" for refusal in candidate.refused]
+    lines = [f"Not written. {refused_file_sentence(refusal)}" for refusal in candidate.refused]
     if not candidate.draft and not candidate.refused:
-        lines.append("Not written. It changes nothing.")
+        lines.append("Not written. The candidate changes nothing.")
     lines += [
         render_failed_check_for_seats(outcome)
         for outcome in candidate.checks
         if not outcome.passed and outcome.kind is not CheckKind.AGREEMENT
     ]
     failed_tests = [join_text_lines(name) for name, passed in candidate.tests.items() if not passed]
-    lines += [f"Tests it did not pass: {', '.join(failed_tests)}."] if failed_tests else []
-    return "\n".join(lines) or "It passed everything that was run."
-
-
-_DIFFERENT_BEHAVIOUR = "Candidates pass every check and behave differently."
+    lines += [f"Failed tests: {', '.join(failed_tests)}."] if failed_tests else []
+    return "\n".join(lines) or "The candidate passed everything that was run."
 
 
 def behaviour_question_sentence(tried: CandidatesTried) -> str:
     """The question which of several behaviours is right."""
-    return " ".join((_DIFFERENT_BEHAVIOUR, *_difference_sentences(tried.apart), "Which is right?"))
+    return " ".join((_DIFFERENT_BEHAVIOUR, *_difference_sentences(tried.apart), "Which behaviour is right?"))
 
 
 def unverified_candidate_question_sentence(tried: CandidatesTried) -> str:
@@ -320,7 +326,7 @@ def unverified_candidate_question_sentence(tried: CandidatesTried) -> str:
         )
         for candidate in decide_unverified_candidates(tried)
     ]
-    return " ".join((_UNVERIFIED, *doubts, *_difference_sentences(tried.apart), "Take one anyway?"))
+    return " ".join((_UNVERIFIED, *doubts, *_difference_sentences(tried.apart), "Take one of these candidates anyway?"))
 
 
 def _difference_sentences(differences: Mapping[str, Mapping[str, CallOutcome]]) -> Iterator[str]:
@@ -342,12 +348,12 @@ def describe_candidate_behaviour(tried: CandidatesTried, seat: str) -> str:
 def describe_candidate_difference(tried: CandidatesTried, seat: str) -> str:
     """How a candidate differs from the others, as a sentence; empty if it does not."""
     behaviour = describe_candidate_behaviour(tried, seat)
-    return f"It differs from the others: {behaviour}." if behaviour else ""
+    return f"The candidate differs from the others: {behaviour}." if behaviour else ""
 
 
 def describe_candidate_result(candidate: Candidate, tried: CandidatesTried) -> str:
     """The files of a candidate and the results of running it, for the person who chooses one."""
-    ran = "passed what was run." if candidate.checks or candidate.tests else "there was nothing to run it against."
+    ran = "passed everything that was run." if candidate.checks or candidate.tests else "no check or test was run."
     result = ran if candidate.passed else describe_first_candidate_problems(decide_candidate_problems(candidate))
     return f"{_join_lines(candidate.files)}: {result} {describe_candidate_difference(tried, candidate.seat)}".strip()
 

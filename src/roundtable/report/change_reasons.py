@@ -107,8 +107,6 @@ def write_reason_sentence(reason: why.WriteReason) -> str:
             return _written_sentence(reason)
         case why.NoChecksRun():
             return NO_CHECKS_TO_RUN
-        case why.WriteRemark():
-            return end_text_as_sentence(reason.text)
         case why.HunksEdited():
             left = f"left out {_join_lines(reason.rejected)}" if reason.rejected else ""
             rewrote = f"rewrote {_join_lines(reason.rewritten)}" if reason.rewritten else ""
@@ -116,12 +114,34 @@ def write_reason_sentence(reason: why.WriteReason) -> str:
         case why.FilesSkipped():
             return f"Changed during the write and therefore not written: {_join_lines(reason.files)}."
         case _:
-            assert_never(reason)
+            return write_remark_sentence(reason)
+
+
+def write_remark_sentence(remark: why.WriteRemark) -> str:
+    """What could not be done, or was done in another way, when a change was written."""
+    match remark:
+        case why.FilesPending():
+            problem = f"{join_text_lines(remark.path) or 'A file'} cannot be written: {remark.problem}"
+            return f"Some files could not be written ({problem}). The next command in this workspace writes them."
+        case why.CleanupPending():
+            return (
+                "The files were written, but git's index or the journal was not updated. "
+                "The next command in this workspace updates it."
+            )
+        case why.CommitStepsSkipped():
+            hooks = f"hooks did not run ({', '.join(remark.hooks)})" if remark.hooks else ""
+            unsigned = "it is not signed although commit.gpgSign is set" if remark.unsigned else ""
+            skipped = " and ".join(filter(None, (hooks, unsigned)))
+            return f"The commit was not made with `git commit`: {skipped}."
+        case why.Said():
+            return end_text_as_sentence(remark.text)
+        case _:
+            assert_never(remark)
 
 
 def _missing_approval(reason: why.ChangeUnapproved) -> str:
     if reason.missing == "phrase":
-        return "the permanent loss was not confirmed with the exact phrase"
+        return "its dangers were not confirmed with the exact phrase"
     tests = f" that alters existing tests ({_join_lines(reason.tests)})" if reason.tests else ""
     return f"nobody approved a change{tests}" if tests else "nobody approved it"
 
@@ -153,10 +173,10 @@ def change_approval_sentence(planned: ChangePlanned, seats: Sequence[str], prefa
     return " ".join(filter(None, (preface, change, tests, question)))
 
 
-def permanent_loss_sentence(rehearsed: ChangeRehearsed) -> str:
+def dangerous_change_sentence(rehearsed: ChangeRehearsed) -> str:
     """The question for which the person must type a phrase."""
     losses = " ".join(end_text_as_sentence(join_text_lines(loss)) for loss in rehearsed.destroys)
-    return f"This change loses data permanently: {losses} To allow it, confirm with the words: {rehearsed.phrase}"
+    return f"This change needs your confirmation: {losses} To allow it, confirm with the words: {rehearsed.phrase}"
 
 
 def render_commit_message_of_change(question: str, decision: Decision, body: str = "") -> str:

@@ -19,7 +19,6 @@ from roundtable.core.changeset import (
     Hunk,
     Operation,
     PutSymbol,
-    Refusal,
     RenameFile,
     ReplaceFile,
 )
@@ -37,13 +36,16 @@ from roundtable.core.effects import (
     Contribution,
 )
 from roundtable.core.events import ChangeUndone, GateAnswered
+from roundtable.core.refusals import Refusal
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_line
-from roundtable.core.text.wording import pluralize
+from roundtable.core.text.wording import join_text_lines, pluralize
 from roundtable.core.values import Digest
 from roundtable.report.candidate_words import candidate_reason_sentence
+from roundtable.report.change_reasons import write_remark_sentence
+from roundtable.report.refusals import refusal_sentence
 
 CANDIDATE_COLUMNS = ("Candidate", "Checks", "Tests", "Equal to", "Result")
 CHECK_COLUMNS = ("Check", "Before", "After")
@@ -97,7 +99,7 @@ def render_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) 
     writers = " and ".join(authors.of(hunk.path))
     parts = [part for part in authors.took if part.path == hunk.path]
     return [
-        f"Requested by {request}." if request else "Not requested by the task or by any claim.",
+        f"Requested by {request}." if request else "Neither the task nor a claim requested this change.",
         f"Written by {writers}." if writers else "The author is unknown.",
         *(f"{part.symbol or 'The whole file'} was taken from {part.seat}." for part in parts),
     ]
@@ -123,9 +125,8 @@ def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:
     commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
     yield f"Written{commit}: {', '.join(applied.files)}."
     if applied.left:
-        yield f"Changed during the write and therefore not written: {', '.join(applied.left)}."
-    if applied.note:
-        yield applied.note
+        yield f"Not written, because they changed on disk during the write: {', '.join(applied.left)}."
+    yield from map(write_remark_sentence, applied.remarks)
     yield f"Undo it with: roundtable undo {applied.undo}"
 
 
@@ -149,13 +150,13 @@ def describe_change_plan(plan: ChangePlanned) -> Iterator[str]:
     """The plan in short: files and hunks, unrequested changes, refusals and losses."""
     yield from render_diffstat(plan.hunks)
     for id in plan.unasked:
-        yield f"{id} was not requested by the task or by any claim."
+        yield f"Neither the task nor a claim requested {id}."
     for test in plan.tests:
         yield f"The change alters the existing test {test}."
     for refusal in plan.refused:
         yield describe_change_refusal("Not written", refusal)
     for loss in plan.destroys:
-        yield f"Lost permanently: {loss.rstrip('.')}."
+        yield f"Needs your confirmation: {loss.rstrip('.')}."
 
 
 def render_diffstat(hunks: Sequence[Hunk]) -> Iterator[str]:
@@ -179,8 +180,8 @@ def _count_text_lines(side: Sequence[str]) -> int:
 
 def describe_change_refusal(label: str, refusal: Refusal) -> str:
     """A refusal such as `Refused: .env (It may hold a secret).`; without a file, only the reason."""
-    reason = refusal.sentence.rstrip(".")
-    return f"{label}: {refusal.path} ({reason})." if refusal.path else f"{label}: {reason}."
+    reason = join_text_lines(refusal_sentence(refusal)).rstrip(".")
+    return f"{label}: {join_text_lines(refusal.path)} ({reason})." if refusal.path else f"{label}: {reason}."
 
 
 def render_candidate_table_rows(result: CandidatesTried) -> list[tuple[str, ...]]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import assert_never
 
 from roundtable.core import candidate_reasons as why
-from roundtable.core.candidate_reasons import CheckFinding, FailedCheck, RefusedFile
+from roundtable.core.candidate_reasons import CheckFinding, FailedCheck
 from roundtable.core.effects import CheckKind, CheckOutcome
 from roundtable.core.reason_base import Said
+from roundtable.core.refusals import Refusal
 from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
+from roundtable.report.refusals import refusal_sentence
 
 _MAX_CHECK_OUTPUT = 1_500
 """Largest number of characters of a check's output that a seat sees; the end of it says what went wrong."""
 _ORIGINAL_TESTS_ADVICE = (
-    "These tests and checks existed before. They are not changed, because the task does not ask for that."
+    "These tests and checks existed before the change. They stay unchanged, because the task does not ask to change "
+    "them."
 )
 
 
@@ -22,10 +25,10 @@ def describe_check(check: CheckOutcome | FailedCheck) -> str:
     return f"{join_text_lines(check.name)}{' (with the original tests)' if check.original_tests else ''}"
 
 
-def refused_file_sentence(refused: RefusedFile) -> str:
-    """Why a file cannot be written."""
-    path = f"{join_text_lines(refused.path)}: " if refused.path else ""
-    return f"{path}{end_text_as_sentence(join_text_lines(refused.message))}"
+def refused_file_sentence(refusal: Refusal) -> str:
+    """Why a file cannot be written, after its path; without a path, it is the whole change."""
+    path = f"{join_text_lines(refusal.path)}: " if refusal.path else ""
+    return f"{path}{end_text_as_sentence(join_text_lines(refusal_sentence(refusal)))}"
 
 
 def failed_check_result_sentence(check: CheckOutcome | FailedCheck) -> str:
@@ -39,7 +42,7 @@ def failed_check_sentence(check: FailedCheck) -> str:
     message = check_finding_sentence(check.finding) if check.finding else check.message
     if not message:
         return failed_check_result_sentence(check)
-    if check.finding and not isinstance(check.finding, why.FewerTestsRun):
+    if check.finding:
         return f"{describe_check(check)}: {end_text_as_sentence(message)}"
     return end_text_as_sentence(f"{failed_check_result_sentence(check).removesuffix('.')}: {message}")
 
@@ -51,20 +54,21 @@ def check_finding_sentence(finding: CheckFinding) -> str:
             return end_text_as_sentence(join_text_lines(finding.text))
         case why.NoEvidence():
             return (
-                "Nothing that was run shows that this does what the task asks: no test fails without it and passes "
+                "No test shows that the change does what the task asks: no test fails without the change and passes "
                 "with it."
             )
         case why.NotCorroborated():
             return (
-                "No other candidate behaves like this one, and none of its own tests fails without it and passes "
-                "with it."
+                "No other candidate behaves like this one, and none of its own tests fails without the change and "
+                "passes with it."
             )
         case why.NotSupported():
-            return "No other candidate behaves like this one, and no other seat's tests show that it is right."
+            return "No other candidate behaves like this one, and no test of another seat shows that it is right."
         case why.Contradicted():
-            return f"No other candidate behaves like this one, and it fails tests of {join_names_as_text(finding.authors)}."
+            authors = join_names_as_text(finding.authors)
+            return f"No other candidate behaves like this one, and it fails tests by {authors}."
         case why.NoCodeChanged():
-            return "It changes no code, but other candidates for the task do."
+            return "This candidate changes no code, but other candidates do."
         case _:
             return _run_finding_sentence(finding)
 
@@ -75,24 +79,30 @@ def _run_finding_sentence(
     | why.ExamplesRun
     | why.OwnTestsFailed
     | why.ProgramDied
-    | why.FewerTestsRun,
+    | why.FewerTestsRun
+    | why.ToolsReplaced,
 ) -> str:
     match finding:
         case why.ArgumentsMutated():
             return f"{join_text_lines(finding.call)} mutates its arguments, and the task does not ask for that."
         case why.CallBroken():
-            before = f"{join_text_lines(finding.call)} returned {join_text_lines(finding.value)} before"
-            return f"{before}, but raises {finding.error} now."
+            before = f"{join_text_lines(finding.call)} returned {join_text_lines(finding.value)} before the change"
+            return f"{before} and raises {finding.error} after it."
         case why.ExamplesRun():
             unrun = f" {pluralize(finding.unrun, 'example')} could not be run." if finding.unrun else ""
-            return f"{finding.right} of {finding.counted} gave the result that the task says.{unrun}"
+            return f"{finding.right} of {finding.counted} gave the result that the task states.{unrun}"
         case why.OwnTestsFailed():
-            return f"{join_names_as_text([join_text_lines(test) for test in finding.tests])} failed."
+            tests = join_names_as_text([join_text_lines(test) for test in finding.tests])
+            return f"{tests} failed."
         case why.ProgramDied():
             tests = f"{finding.author}'s tests" if finding.author else "the examples in the task"
-            return f"The program ended suddenly before {tests} were done."
+            return f"The program crashed before {tests} were finished."
         case why.FewerTestsRun():
-            return f"It passed, but ran only {finding.ran} of the {finding.before} tests that it ran before."
+            before = f"the {finding.before} tests that it ran before the change"
+            return f"The check passed, but ran only {finding.ran} of {before}."
+        case why.ToolsReplaced():
+            files = join_names_as_text([join_text_lines(file) for file in finding.files])
+            return f"The change adds {files}, which would be loaded instead of a program that checks the change."
         case _:
             assert_never(finding)
 
@@ -109,14 +119,19 @@ def render_failed_check_for_seats(outcome: CheckOutcome) -> str:
 def _finding_advice(finding: CheckFinding | None) -> str:
     match finding:
         case why.NoEvidence():
-            return "Write such a test in a new file."
+            return "Write a test that fails without the change and passes with it. Put it in a new file."
         case why.NotCorroborated():
-            return "Write such a test of what the task says in a new file."
+            return (
+                "Test what the task says: write a test that fails without the change and passes with it. Put it in a "
+                "new file."
+            )
         case why.NoCodeChanged():
             return "Write the code that the task asks for."
         case why.ArgumentsMutated():
             return "Do not mutate arguments. Work on a copy, for example with sorted() or list()."
         case why.CallBroken():
-            return "Make it return the value that it returned before, unless the task says otherwise."
+            return "Make the call return the same value as before the change, unless the task says otherwise."
+        case why.ToolsReplaced():
+            return "Give these files other names."
         case _:
             return ""

@@ -33,18 +33,18 @@ def finding_evidence_sentence(evidence: FindingEvidence) -> str:
     program = f"program of {join_names_as_text(evidence.seats)}"
     match evidence.result:
         case ProofResult.SHOWN:
-            return f"A {program} shows it."
+            return f"A {program} reproduces the fault."
         case ProofResult.SHOWN_BEFORE_CHANGE:
-            return f"A {program} shows it, with the change and without it."
+            return f"A {program} reproduces the fault both with and without the change."
         case ProofResult.NOT_FOUND:
-            return f"A {program} looked for it and did not find it."
+            return f"A {program} tested for the fault and did not find it."
         case ProofResult.NOT_RUN:
             return f"The {program} could not be run: {evidence.message}"
         case ProofResult.OTHER_WORDING_LEFT:
-            words = f"the words of {join_names_as_text(evidence.seats)}, but not in those of {join_names_as_text(evidence.others)}"
-            return f"A program refutes it in {words}."
+            seats, others = join_names_as_text(evidence.seats), join_names_as_text(evidence.others)
+            return f"A program refutes the fault as {seats} described it, but not as {others} described it."
         case ProofResult.NO_PROGRAM:
-            return "No seat wrote a program that shows it."
+            return "No seat wrote a program that reproduces the fault."
 
 
 def render_ruled_findings(
@@ -97,7 +97,8 @@ def _finding_lines(weighed: WeighedFinding) -> Iterator[str]:
     """A finding with its seats, what running showed, and the program that reproduces it."""
     yield f"- {weighed.finding.line}"
     nowhere = f" Its place does not exist: {weighed.nowhere}" if weighed.nowhere else ""
-    yield f"  Found by {join_names_as_text(weighed.finding.seats)}. {finding_evidence_sentence(weighed.evidence)}{nowhere}"
+    seats = join_names_as_text(weighed.finding.seats)
+    yield f"  Found by {seats}. {finding_evidence_sentence(weighed.evidence)}{nowhere}"
     first = weighed.finding.text
     yield from (
         f"  {report.seat}: {report.issue.text}" for report in weighed.finding.said if report.issue.text != first

@@ -303,7 +303,8 @@ class _Page:
             yield from self._dissent(decision)
         if decision.conformity:
             seats = self._all(decision.conformity)
-            yield f"<p>Counted at the blind position because the change had no stated reason: {seats}.</p>"
+            changed = "These seats changed their position without a reason, so their blind position was counted"
+            yield f"<p>{changed}: {seats}.</p>"
         if decision.basis:
             yield f'<p class="soft">Based on: {", ".join(map(_escape_html_line, decision.basis))}.</p>'
 

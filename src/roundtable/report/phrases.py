@@ -62,7 +62,7 @@ def render_degraded_heading(decision: Decision) -> str:
     """The warning above the notices of a degraded decision."""
     if not decision.electorate:
         return "DEGRADED: read the notices first."
-    return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else ', see the notices'}."
+    return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else ', read the notices'}."
 
 
 def describe_outcome(decision: Decision) -> str:
@@ -240,7 +240,11 @@ def describe_shared_voice(session: Session) -> str:
     decision = session.decision
     seats = decision.counted if decision and not decision.substitutions else ()
     voices = {voice for seat, voice in session.last_voices.items() if seat in seats}
-    return f"All {len(seats)} seats used the same voice, {voices.pop()}." if len(seats) > 1 and len(voices) == 1 else ""
+    return (
+        f"All {len(seats)} counted seats used the same voice, {voices.pop()}."
+        if len(seats) > 1 and len(voices) == 1
+        else ""
+    )
 
 
 def report_rounds_and_notes_in_order(session: Session) -> Iterator[NoteSaid | RoundRecord]:

@@ -18,16 +18,16 @@ from roundtable.report.stage_notices import notice_reason_sentence
 
 LEAD_REASON_WORDS: dict[LeadReason, str] = {
     LeadReason.HIGHEST_SCORE: "its score is the highest",
-    LeadReason.CAPABILITIES_FIT: "of the highest scores, its capabilities fit the question best",
-    LeadReason.FIRST_IN_PRIORITY: "of the highest scores, it comes first in priority",
-    LeadReason.ONLY_EXECUTOR: "it alone has the right to execute",
+    LeadReason.CAPABILITIES_FIT: "among the highest scores, its capabilities fit the question best",
+    LeadReason.FIRST_IN_PRIORITY: "among the highest scores, it comes first in priority",
+    LeadReason.ONLY_EXECUTOR: "it is the only seat with the right to execute",
     LeadReason.NAMED_BY_PERSON: "the person named it",
-    LeadReason.OWN_DRAFT: "its draft is taken as it is",
+    LeadReason.OWN_DRAFT: "its draft is used unchanged",
     LeadReason.EXECUTOR_OF_MEETING: "the meeting named it as its executor",
 }
 
-_COUNCIL_ROUND = {"blind": "in the blind round", "reading": "after reading each other"}
-_OPINION_ROUND = {"first_round": "in the first round", "follow_up": "after one follow-up"}
+_COUNCIL_ROUND = {"blind": "in the blind round", "reading": "after reading each other's answers"}
+_OPINION_ROUND = {"first_round": "in the first round", "follow_up": "after one follow-up round"}
 _JUDGE_RULING = {
     "consensus": "found a consensus",
     "more_discussion": "wants more discussion",
@@ -99,27 +99,28 @@ def _outcome_sentence(
 def _agreement_sentence(reason: why.AgreementReason) -> str:
     match reason:
         case why.NobodyCounted():
-            return f"None of the {reason.asked} seats gave an answer that counts."
+            return f"None of the {reason.asked} seats gave a valid answer."
         case why.TooFewAnswers():
-            return f"Only {reason.valid} of {reason.asked} seats gave a valid answer, which is less than the quorum."
+            return f"Only {reason.valid} of {reason.asked} seats gave a valid answer: fewer than the quorum."
         case why.RoundBelowQuorum():
             few = f"{reason.valid} of {reason.asked} seats gave a valid answer in {reason.round}"
-            return f"{few}, which is less than the quorum, so {reason.decided_by} decides."
+            return f"{few}: fewer than the quorum. So the answers of {reason.decided_by} decide."
         case why.SingleOpinion():
-            return "A single opinion: only one seat could be counted."
+            return "This is a single opinion, because only one seat could be counted."
         case why.NotAnAgreement():
             return "This is a single opinion, not an agreement."
         case why.SeatsAgree() if reason.agreeing == reason.counted:
-            return f"All {reason.counted} counted seats agree, {_COUNCIL_ROUND[reason.after]}."
+            return f"All {reason.counted} counted seats agree {_COUNCIL_ROUND[reason.after]}."
         case why.SeatsAgree():
-            accept = "; the others can live with it" if reason.others_accept else ""
+            accept = "; the others find it acceptable" if reason.others_accept else ""
             share = f"{reason.agreeing} of {reason.counted} counted seats"
-            return f"{share} agree, {_COUNCIL_ROUND[reason.after]}{accept}."
+            return f"{share} agree {_COUNCIL_ROUND[reason.after]}{accept}."
         case why.NoMajority():
             where = _COUNCIL_ROUND[reason.after]
-            return f"No proposal has more than half of the {reason.counted} counted seats, {where}."
+            return f"No proposal is supported by more than half of the {reason.counted} counted seats {where}."
         case why.ConformityDiscounted():
-            return f"Changed without a named reason, counted at the blind position: {', '.join(reason.seats)}."
+            changed = "These seats changed their position without a reason, so their blind position was counted"
+            return f"{changed}: {', '.join(reason.seats)}."
         case _:
             assert_never(reason)
 
@@ -127,16 +128,16 @@ def _agreement_sentence(reason: why.AgreementReason) -> str:
 def _score_sentence(reason: why.ScoreReason) -> str:
     match reason:
         case why.ScoresMissing():
-            return f"{join_names_as_text(reason.seats)} gave no score that counts."
+            return f"{join_names_as_text(reason.seats)} gave no valid score."
         case why.AllScoresLow():
-            return f"Every seat scored {reason.limit:g} or less."
+            return f"Every seat gave a score of {reason.limit:g} or less."
         case why.ScoresTooLow():
-            return f"{join_names_as_text(reason.seats)} scored under {reason.minimum:g}."
+            return f"{join_names_as_text(reason.seats)} gave a score below {reason.minimum:g}."
         case why.BlockingIssuesOpen():
             sees = "sees" if len(reason.seats) == 1 else "see"
-            return f"{join_names_as_text(reason.seats)} still {sees} an open issue that blocks."
+            return f"{join_names_as_text(reason.seats)} still {sees} an open issue that blocks the decision."
         case why.ScoresHighEnough():
-            return f"Every seat scored {reason.minimum:g} or more and nothing blocks."
+            return f"Every seat gave a score of {reason.minimum:g} or more, and no open issue blocks the decision."
         case why.ScoresGiven():
             return f"Scores: {_scores_text(reason.scores)}."
         case why.SpeaksForTable():
@@ -148,14 +149,14 @@ def _score_sentence(reason: why.ScoreReason) -> str:
 def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
     match reason:
         case why.RootCauseUnclear():
-            unnamed = f" {join_names_as_text(reason.unnamed)} named none." if reason.unnamed else ""
+            unnamed = f" {join_names_as_text(reason.unnamed)} named no root cause." if reason.unnamed else ""
             return f"Fewer than {reason.needed} doctors are sure of the same root cause.{unnamed}"
         case why.RootCausesTied():
-            return f"The doctors are split: as many are sure of {join_names_as_text(reason.causes)}."
+            return f"Equally many doctors are sure of each of these root causes: {join_names_as_text(reason.causes)}."
         case why.RootCauseFound():
             return f"{join_names_as_text(reason.seats)} are sure of the same root cause."
         case why.NobodyDiagnosed():
-            return "None of the doctors gave a diagnosis that can be read."
+            return "No doctor gave a readable diagnosis."
         case _:
             assert_never(reason)
 
@@ -163,22 +164,22 @@ def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
 def _opinion_sentence(reason: why.OpinionReason) -> str:
     match reason:
         case why.OpinionsAgree():
-            return f"All {reason.counted} counted seats recommend the same, {_OPINION_ROUND[reason.after]}."
+            return f"All {reason.counted} counted seats recommend the same answer {_OPINION_ROUND[reason.after]}."
         case why.OpinionsDiffer():
-            return f"The {reason.counted} counted seats recommend different answers, {_OPINION_ROUND[reason.after]}."
+            return f"The {reason.counted} counted seats recommend different answers {_OPINION_ROUND[reason.after]}."
         case why.RisksOpen():
             sees = "sees" if len(reason.seats) == 1 else "see"
-            return f"{join_names_as_text(reason.seats)} {sees} risks to settle first."
+            return f"{join_names_as_text(reason.seats)} {sees} risks that must be settled first."
         case why.FindingsReviewed():
             seats = f"{reason.seats} seats" if reason.seats > 1 else "One seat"
             count = sum(reason.findings.values())
             found = ", ".join(f"{number} {status}" for status, number in reason.findings.items())
             things = {0: "no faults", 1: "1 fault"}.get(count, f"{count} faults")
-            where = f" Programs ran in {reason.place}." if reason.place and count else ""
-            return f"{seats} reviewed it blind and found {things}{f': {found}' if found else ''}.{where}"
+            where = f" The programs of the seats were run in {reason.place}." if reason.place and count else ""
+            return f"{seats} reviewed the code independently and found {things}{f': {found}' if found else ''}.{where}"
         case why.NotHeardInRound():
             absent = "; ".join(f"{seat} ({fault.message.rstrip('.')})" for seat, fault in reason.faults.items())
-            return f"No answer in {reason.round}, the round that settles unproven findings: {absent}."
+            return f"No answer in {reason.round}, the round that decides on unproven findings: {absent}."
         case why.ProofsNotRun():
             return f"No program could be run, so no finding is confirmed or refuted: {reason.why}"
         case why.FindingsUnproven():
@@ -200,21 +201,21 @@ def _vote_sentence(reason: why.VoteReason) -> str:
         case why.SupportTooLow():
             return f"{reason.supporting} of {reason.voting} seats support the proposal; {reason.needed} are needed."
         case why.SupportReached():
-            return f"{reason.supporting} of {reason.voting} seats support the proposal and nobody objects."
+            return f"{reason.supporting} of {reason.voting} seats support the proposal, and no seat objects."
         case why.ObjectionsNotAsked():
-            return "Nobody has been asked for objections."
+            return "The seats were not asked for objections."
         case why.JudgeUnreadable():
-            return "No judge gave a ruling that can be read."
+            return "No judge gave a readable ruling."
         case why.JudgeRuled():
-            return f"{reason.judge}, the judge, {_JUDGE_RULING[reason.ruling]}."
+            return f"The judge {reason.judge} {_JUDGE_RULING[reason.ruling]}."
         case why.NoBallotNamesCandidate():
             return "No ballot names a candidate."
         case why.CondorcetWinner():
-            return f"{reason.winner} beats every other candidate one against one."
+            return f"{reason.winner} beats every other candidate in pairwise comparison."
         case why.EliminationWinner():
-            return f"Nobody beats every other candidate; {reason.winner} wins by elimination."
+            return f"No candidate beats every other one in pairwise comparison; {reason.winner} wins by elimination."
         case why.CandidatesTied():
-            return f"{join_names_as_text(reason.candidates)} are tied, one against one and by elimination."
+            return f"{join_names_as_text(reason.candidates)} are tied, both in pairwise comparison and by elimination."
         case _:
             assert_never(reason)
 
@@ -222,11 +223,11 @@ def _vote_sentence(reason: why.VoteReason) -> str:
 def _recount_sentence(reason: why.RecountReason) -> str:
     match reason:
         case why.NoCondorcetWinner():
-            return "No candidate beats every other candidate one against one."
+            return "No candidate beats every other candidate in pairwise comparison."
         case why.LastRemaining():
-            return f"{reason.winner} remains after the others are eliminated."
+            return f"{reason.winner} is the last candidate after the others are eliminated."
         case why.VotesTied() if reason.votes:
-            return f"{reason.votes} of {reason.counted} seats each: {join_names_as_text(reason.leaders)}."
+            return f"{join_names_as_text(reason.leaders)} are tied with {reason.votes} of {reason.counted} seats each."
         case why.VotesTied():
             return f"{join_names_as_text(reason.leaders)} are tied."
         case why.NoBallots():
@@ -234,9 +235,11 @@ def _recount_sentence(reason: why.RecountReason) -> str:
         case why.NoPositions():
             return "No seat has a position."
         case why.MostVotes():
-            return f"{reason.votes} of {reason.counted} seats{f': {reason.stance}' if reason.stance else ''}."
+            position = f"the position “{reason.stance}”" if reason.stance else "this position"
+            have = "has" if reason.votes == 1 else "have"
+            return f"{reason.votes} of {reason.counted} seats {have} {position}."
         case why.NoVoteMajority():
-            return f"{reason.votes} of {reason.counted} seats is not more than half."
+            return f"The largest group has {reason.votes} of {reason.counted} seats, which is not more than half."
         case _:
             assert_never(reason)
 
@@ -250,24 +253,25 @@ def _person_sentence(reason: why.PersonReason) -> str:
         case why.PersonCancelled():
             return "A person cancelled the session."
         case why.DecreeUpheld():
-            because = f" It was rejected because: {end_text_as_sentence(reason.why)}" if reason.why else ""
-            return f"{reason.position} repeats {reason.entry} ({reason.text}) and does not address it.{because}"
+            because = f" The reason for {reason.entry} was: {end_text_as_sentence(reason.why)}" if reason.why else ""
+            repeats = f"This repeats {reason.entry} ({reason.text}) without saying what has changed."
+            return f"The seats agreed on: {end_text_as_sentence(reason.position)} {repeats}{because}"
         case why.DecreeAllowed():
-            repeats = f"{reason.position} repeats {reason.entry} ({reason.text}) and does not address it"
-            return f"Allowed anyway: {repeats}."
+            repeats = f"The decision repeats {reason.entry} ({reason.text}) without saying what has changed"
+            return f"{repeats}. The person allowed it."
         case _:
             assert_never(reason)
 
 
-_LATER = "`roundtable project` with this session delivers it at any time."
+_LATER = "To deliver the project later, run `roundtable project SESSION --to PATH`."
 
 
 def _stage_sentence(reason: why.StageReason) -> str:
     match reason:
         case why.StagesStopped(by="back"):
             return (
-                f"After {reason.stage} the person went back to an earlier stage; this branch ends here and "
-                "remains readable."
+                f"After {reason.stage} the person went back to an earlier stage. This branch ends here, and its record "
+                "is kept."
             )
         case why.StagesStopped():
             cause = "the person chose to stop" if reason.by == "person" else "nobody chose to continue"
@@ -277,7 +281,7 @@ def _stage_sentence(reason: why.StageReason) -> str:
             names = f": {', '.join(reason.stages)}" if reason.stages else ""
             return f"{pluralize(count, 'stage')} {'was' if count == 1 else 'were'} held{names}."
         case why.JudgeReadOwnWords():
-            return f"In {join_names_as_text(reason.stages)} the judge also read its own answer, unsigned."
+            return f"In {join_names_as_text(reason.stages)} the judge also judged its own answer, shown without a name."
         case why.LastRunFailed():
             return f"The project is finished, but {'its last run failed' if reason.ran else 'it could not be run'}."
         case why.StageFailed():
@@ -291,7 +295,7 @@ def _stage_sentence(reason: why.StageReason) -> str:
 def _handover_sentence(reason: why.HandoverReason) -> str:
     match reason:
         case why.ProjectNotWritten():
-            return f"Nothing was written: {_LATER}"
+            return f"Nothing was written. {_LATER}"
         case why.ProjectHandedOver():
             commit = f" as commit {reason.commit[:12]}" if reason.commit else ""
             return f"The project was delivered{commit}, {pluralize(reason.files, 'file')}: {reason.path}"
@@ -311,13 +315,13 @@ def _course_sentence(reason: why.CourseReason) -> str:
             return f"Stopped: {describe_reached_limit(reason)}."
         case why.AnswersCutOff():
             cut = ", ".join(f"{seat} in {round}" for seat, round in reason.answers)
-            return f"Cut off at the token limit (max_tokens): {cut}."
+            return f"These answers were cut off at the token limit (`max_tokens`): {cut}."
         case why.StoppedBeforeDeciding():
-            return "The meeting was stopped before the round that decides."
+            return "The meeting was stopped before the deciding round."
         case why.NobodyAnswered():
             return "Nobody answered."
         case why.QuestionAnswered():
-            return f"{reason.seat} answered. The session that the question is about is unchanged."
+            return f"{reason.seat} answered the question. The answer does not change the session."
         case why.ChildMeetingFailed():
             return _fault_text(reason.fault) if reason.fault else "The child meeting returned no decision."
         case why.ExecutorMissing():

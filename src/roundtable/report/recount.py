@@ -232,7 +232,7 @@ def _recount_rules(
     seats = tuple(seat.name for seat in session.charter.seats)
     for name, count in _rules_by_name(session, positions).items():
         if count is None:
-            yield RuleRecount(name, False, why="This rule cannot count the kind of answers that this meeting asks for.")
+            yield RuleRecount(name, False, why="This rule cannot count the answers that this meeting asks for.")
             continue
         ruling = count(seats)
         result = (ruling.outcome, ruling.winner)

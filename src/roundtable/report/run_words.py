@@ -19,10 +19,10 @@ _MAX_STEP_OUTPUT = 6_000
 _MAX_SUMMARY_OUTPUT = 2_000
 _MAX_FILES_LENGTH = 200
 _MAX_FAILURE_LENGTH = 200
-_METHODS = {"compose": "by its compose file", "dockerfile": "by its Dockerfile", "plan": "as a plain program"}
+_METHODS = {"compose": "with its compose file", "dockerfile": "with its Dockerfile", "plan": "as a plain program"}
 _SERVICE_ADVICE = (
-    "The program ran until its time limit. A service needs a [check] in run.toml: a command that is run against it "
-    "while it runs; then the service is stopped."
+    "The program ran until its time limit. If it is a service, add a [check] section to run.toml. Its command is run "
+    "while the service runs; then the service is stopped."
 )
 
 
@@ -44,7 +44,11 @@ def render_project_run_summary(run: ProjectRan) -> str:
 
 def _render_run(run: ProjectRan, most: int) -> str:
     lines = [*filter(None, (describe_run_method(run), *run.notes, run.why))]
-    lines += [f"Its install step was not allowed: {' '.join(run.wants_install)}."] if run.wants_install else []
+    lines += (
+        [f"The install step of the program was not allowed: {' '.join(run.wants_install)}."]
+        if run.wants_install
+        else []
+    )
     lines += [_render_step(step, most) for step in run.steps]
     lines += [_SERVICE_ADVICE] if _reached_time_limit(run) else []
     lines += [RUN_STOPPED_BY_PERSON] if run.stopped else []
@@ -52,7 +56,7 @@ def _render_run(run: ProjectRan, most: int) -> str:
 
 
 def _render_step(step: CheckOutcome, most: int) -> str:
-    limit = f" It reached the limit of {step.limit}." if step.limit else ""
+    limit = f" The step reached its {step.limit} limit." if step.limit else ""
     return f"{_step_result(step.name, ' '.join(step.argv), step.code)}.{limit}\n{step.output[-most:]}".rstrip()
 
 
@@ -78,9 +82,9 @@ def install_step_question_sentence(argv: Sequence[str]) -> str:
     """The question whether the install step may run, with its consequences."""
     command = " ".join(msgspec.json.encode(argument).decode() for argument in argv)
     return (
-        f"The program needs to install packages: {command}. Only this step, which the seats wrote, would run with "
-        "network access in the sandbox; it can then reach servers on this machine too. Your approval covers the "
-        "project as it is now; if its files change, you are asked again. Allow it?"
+        f"The program needs to install packages: {command}. The seats wrote this step. Only this step would run with "
+        "network access in the sandbox, so it could also reach servers on this machine. Your approval covers the "
+        "project as it is now: if its files change, you are asked again. Allow this step?"
     )
 
 
@@ -89,7 +93,7 @@ def program_rerun_question_sentence(run: ProjectRan, fixes: Sequence[Contributio
     seats = join_names_as_text(list(dict.fromkeys(fix.seat for fix in fixes)))
     files = _shorten_line(join_names_as_text(list(dict.fromkeys(fix.path for fix in fixes))), _MAX_FILES_LENGTH)
     failure = run_failure_sentence(decide_program_run_failure(run))
-    return f"The program failed: {failure} {seats} fixed {files}. Run it again?"
+    return f"The program failed: {failure} {seats} then changed {files}. Run the program again?"
 
 
 def _shorten_line(text: str, most: int) -> str:

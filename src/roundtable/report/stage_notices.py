@@ -7,6 +7,7 @@ from typing import assert_never
 from roundtable.core import reasons as why
 from roundtable.core.reasons import FindingRepair, RepairCause
 from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
+from roundtable.report.refusals import refusal_sentence
 
 NO_JUDGE_ASKED = "No judge was asked: the limits of the session were reached"
 _OWN_ANSWER_CAUSES = {
@@ -39,17 +40,17 @@ def notice_reason_sentence(reason: why.NoticeReason) -> str:
         case why.JudgeNotAsked():
             return f"{NO_JUDGE_ASKED}."
         case why.JudgedOwnAnswer():
-            answer = "only its own answer" if reason.alone else "its own answer together with the others', unsigned"
+            answer = "only its own answer" if reason.alone else "its own answer among the others, without names"
             return f"{reason.judge} judged {answer}, {_OWN_ANSWER_CAUSES[reason.because]}."
         case why.FilesUnshown():
             shown = f"{reason.shown} of {pluralize(reason.total, 'file')} of the project were shown"
-            return f"{shown}; the others do not fit into the context windows."
+            return f"Only {shown} to the seats; the others do not fit into their context windows."
         case why.FilesUnusable():
             return _unusable_files_sentence(reason)
         case why.NothingWritten():
             return "No seat wrote any files."
         case why.NoFilesChosen():
-            return "The seats do not agree, and no files were chosen."
+            return "No files were chosen, because the seats did not agree."
         case _:
             return _review_notice_sentence(reason)
 
@@ -65,7 +66,10 @@ def _review_notice_sentence(
         case why.NothingToReview():
             return "There is no code to review."
         case why.PartsUnreviewedBySeat():
-            return f"{reason.seat} did not review part {join_names_as_text(list(map(str, reason.parts)))} of {reason.total}."
+            parts = (
+                f"{'part' if len(reason.parts) == 1 else 'parts'} {join_names_as_text(list(map(str, reason.parts)))}"
+            )
+            return f"{reason.seat} did not review {parts} of {reason.total}."
         case why.PartsUnreviewed():
             return f"{reason.parts} of {reason.total} parts were not reviewed: the limits of the session were reached."
         case why.FixesNotRun():
@@ -107,8 +111,8 @@ def _repair_cause(repair: FindingRepair) -> str:
         case None:
             return ""
         case RepairCause.REFUSED:
-            return repair.message
+            return refusal_sentence(repair.refusal) if repair.refusal else ""
         case RepairCause.BROKE_CHECKS:
-            return f"the fix was discarded because {join_names_as_text(repair.checks)} passed before it and not with it"
+            return f"the fix was discarded because it broke {join_names_as_text(repair.checks)}"
         case cause:
             return _REPAIR_CAUSES[cause]

@@ -17,7 +17,7 @@ from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, describe_run_meth
 STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "agreed": "was agreed on",
     "chosen": "was decided by the person",
-    "run": "was decided by running it",
+    "run": "was decided by running the candidates",
     "same": "was written identically by several seats",
     "alone": "was written by only one seat",
     "ran": "ran successfully",
@@ -35,7 +35,9 @@ def describe_stage_step(
     """The result of a step of a stage, a sentence each."""
     match result:
         case ProjectListed():
-            omitted = f"; {pluralize(len(result.left), 'file')} did not fit" if result.left else ""
+            omitted = (
+                f"; {pluralize(len(result.left), 'file')} did not fit into the context window" if result.left else ""
+            )
             yield f"The seats see {pluralize(len(result.items), 'file')} of the project{omitted}."
         case ProjectSplit():
             yield f"The project is reviewed in {pluralize(len(result.chunks), 'part')}, one after another."
@@ -55,7 +57,7 @@ def describe_stage_end(end: StageEnd) -> Iterator[str]:
     if end.base:
         others = sorted({part.seat for part in end.took} - {end.base})
         parts = f", with parts of {join_names_as_text(others)}" if others else ""
-        yield f"The base is the version of {sanitize_line(end.base)}{parts}."
+        yield f"The result is based on the files of {sanitize_line(end.base)}{parts}."
     yield from (end_text_as_sentence(sanitize_line(sentence)) for sentence in stage_notice_sentences(end))
 
 
@@ -66,9 +68,9 @@ def stage_notice_sentences(end: StageEnd) -> tuple[str, ...]:
 
 def stage_gate_sentence(stage: Stage, end: StageEnd, *, last: bool) -> str:
     """The question to the person after a stage."""
-    ending = f"{stage.title} is over. It {STAGE_ENDING_WORDS[end.how]}."
+    ending = f"The stage {stage.title} is finished. It {STAGE_ENDING_WORDS[end.how]}."
     notices = map(end_text_as_sentence, stage_notice_sentences(end))
-    return " ".join((ending, *notices, "Is this the result?" if last else "Continue?"))
+    return " ".join((ending, *notices, "Accept this result?" if last else "Continue?"))
 
 
 def describe_stage_contributions(end: StageEnd) -> Iterator[str]:
@@ -102,7 +104,7 @@ def _describe_run(run: ProjectRan) -> Iterator[str]:
         if sentence
     )
     for step in run.steps:
-        yield f"{sanitize_line(step.name)} {'passed' if step.passed else 'failed'} ({step.seconds:.1f} s)."
+        yield f"The step {sanitize_line(step.name)} {'passed' if step.passed else 'failed'} ({step.seconds:.1f} s)."
     if run.stopped:
         yield RUN_STOPPED_BY_PERSON
 
@@ -114,13 +116,13 @@ def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> 
         unblind_judge_reply_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
     ]
     if not additions:
-        return "The judge took one candidate as it is."
+        return "The judge chose one candidate without changes."
     items = (f"- {addition}" for addition in additions)
-    return "\n".join(("The judge chose one candidate as the base and also asked for:", *items))
+    return "\n".join(("The judge chose one candidate as the base and asked for these additions:", *items))
 
 
 def stage_files_question_sentence(title: str, verdict: str, options: Sequence[str]) -> str:
     """The question whose files to take; `verdict` is what the judge said, with the options that remain."""
     remaining = f": {'; '.join(map(join_text_lines, options))}" if options else ""
     ruled = end_text_as_sentence(f"{verdict}{remaining}")
-    return f"{title}: there is no agreement on whose files to take. {ruled} Whose files do you choose?"
+    return f"{title}: the seats did not agree on whose files to use. {ruled} Whose files should be used?"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
-from roundtable.core.changeset import Refusal
 from roundtable.core.decide.trial_outcome import decide_candidate_problems
 from roundtable.core.effects import (
     ApplyChange,
@@ -48,6 +45,7 @@ from roundtable.core.effects import (
     TryMerged,
     UnmergedDirective,
 )
+from roundtable.core.refusals import Refusal
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.report.candidate_words import candidate_problem_sentences
 from roundtable.report.change_reasons import NO_CHECKS_TO_RUN
@@ -64,6 +62,7 @@ from roundtable.report.change_words import (
 )
 from roundtable.report.check_words import describe_check
 from roundtable.report.reasons import describe_reasons
+from roundtable.report.refusals import refusal_sentences
 from roundtable.report.stage_words import describe_stage_step
 
 _LONGEST = 160
@@ -155,7 +154,7 @@ def _result_sentences(result: EffectResult) -> Iterator[str]:
             yield from map(_describe_check, result.outcomes)
             yield from _refused_names(result.refused)
         case ChildEnded():
-            yield f"The child meeting ended: {result.decision.outcome}."
+            yield f"The child meeting ended with the outcome {result.decision.outcome}."
         case ClaimsProven():
             yield from map(_describe_proof, result.proofs)
         case ProjectListed() | ProjectSplit() | ProjectRan() | ProjectDelivered() | StageEnded():
@@ -214,8 +213,7 @@ def _refused_names(refused: Mapping[str, str]) -> Iterator[str]:
 
 
 def _describe_refusal(refusal: Refusal) -> str:
-    path, sentence = sanitize_line(refusal.path, _LONGEST), sanitize_line(refusal.sentence, _LONGEST)
-    return describe_change_refusal("Refused", msgspec.structs.replace(refusal, path=path, sentence=sentence))
+    return sanitize_line(describe_change_refusal("Refused", refusal), _LONGEST)
 
 
 def _first_problems(candidates: Sequence[Candidate]) -> Iterator[str]:
@@ -227,9 +225,9 @@ def _first_problems(candidates: Sequence[Candidate]) -> Iterator[str]:
 
 def _rehearsal_problems(rehearsed: ChangeRehearsed) -> Iterator[str]:
     if rehearsed.broken_checks:
-        yield f"Broken by the change: {_join_names(rehearsed.broken_checks)}."
+        yield f"Checks that the change broke: {_join_names(rehearsed.broken_checks)}."
     if rehearsed.lost:
-        yield f"Lost in the merge: {_join_names(rehearsed.lost)}."
+        yield f"Hunks lost in the merge: {_join_names(rehearsed.lost)}."
     yield from map(_describe_refusal, rehearsed.refused)
 
 
@@ -238,7 +236,9 @@ def _removed_symbols(result: DraftsSynthesised) -> Iterator[str]:
 
 
 def _unmerged_part(unmerged_directive: UnmergedDirective) -> str:
-    return _end_line(f"Not merged: {unmerged_directive.directive} ({unmerged_directive.why.rstrip('.')})")
+    return _end_line(
+        f"Not merged: {unmerged_directive.directive} ({refusal_sentences(unmerged_directive.refused).rstrip('.')})"
+    )
 
 
 def _describe_candidate(candidate: Candidate) -> str:
@@ -260,11 +260,12 @@ def _describe_proof(proof: Proof) -> str:
     """The seat, the claim and the result of a proof."""
     reason = sanitize_line(proof.why, _LONGEST).rstrip(".")
     result = {
-        True: "confirmed",
-        False: "refuted",
-        None: f"could not be run ({reason})" if reason else "could not be run",
+        True: "confirmed this claim",
+        False: "refuted this claim",
+        None: f"could not be run ({reason}) for this claim" if reason else "could not be run for this claim",
     }
-    return f"Proof by {sanitize_line(proof.seat)} of “{sanitize_line(proof.claim, _LONGEST)}”: {result[proof.held]}."
+    claim = f"“{sanitize_line(proof.claim, _LONGEST)}”"
+    return f"The proof by {sanitize_line(proof.seat)} {result[proof.held]}: {claim}."
 
 
 def _describe_check(outcome: CheckOutcome) -> str:

@@ -49,7 +49,7 @@ def render_decision_as_markdown(session: Session) -> str:
 
 def render_cost_table(session: Session) -> str:
     """The cost by seat, by round and in total."""
-    return _document(list(_cost_parts(session)) or ["No seat has been asked so far."])
+    return _document(list(_cost_parts(session)) or ["No seat was asked yet."])
 
 
 def _document(parts: Iterable[str]) -> str:
@@ -144,7 +144,7 @@ def _decision_parts(decision: Decision) -> Iterator[str]:
         yield from _position_parts(decision)
     if decision.conformity:
         seats = _join_escaped(decision.conformity)
-        yield f"Counted at the blind position because the change had no stated reason: {seats}."
+        yield f"These seats changed their position without a reason, so their blind position was counted: {seats}."
     if decision.basis:
         yield f"Based on: {_join_escaped(decision.basis)}."
 
@@ -250,7 +250,7 @@ def _change_parts(session: Session) -> Iterator[str]:
         yield f"**{escape_markdown_line(hunk.hunk.id)}**: {origin}"
         yield "\n".join(["```diff", *change_words.render_hunk_lines(hunk.hunk), "```"])
         if hunk.rewritten:
-            yield "\n".join(["The person wrote instead:", "", "```diff", *hunk.rewritten, "```"])
+            yield "\n".join(["The person replaced this hunk with:", "", "```diff", *hunk.rewritten, "```"])
 
 
 def _inline_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from roundtable.core.candidate_reasons import UncommittedTestsSkipped
 from roundtable.core.change_history import decode_session_hunk_choice, newest_session_change_plan, session_draft_authors
-from roundtable.core.changeset import Changeset, DraftFile, HunkChoice, Refusal, RefusalKind
+from roundtable.core.changeset import Changeset, DraftFile, HunkChoice
 from roundtable.core.effects import (
     ApplyChange,
     ChangeApplied,
@@ -27,13 +27,16 @@ from roundtable.core.effects import (
 from roundtable.core.events import AnswerSource, EffectStarted, GateAnswered, GateOpened, Recorded
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Sandbox, Store
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.session import Session
 from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, compute_digest
+from roundtable.report.refusals import refusal_sentence, refusal_sentences
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
+from roundtable.workshop.edit.executed_files import find_unrequested_executed_files
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
 from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
 from roundtable.workshop.edit.rehearsal import (
@@ -44,7 +47,7 @@ from roundtable.workshop.edit.rehearsal import (
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
 from roundtable.workshop.identity import create_workshop_temp_folder
-from roundtable.workshop.repo.commits import CommitMessage, Repository, explain_unusable_git_repository
+from roundtable.workshop.repo.commits import CommitMessage, Repository, find_unusable_git_repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
 from roundtable.workshop.sandbox.output_lines import LineCallback
 from roundtable.workshop.trial.check_files import trial_check_part_of_file
@@ -85,7 +88,7 @@ class ChangeApplier:
         self._journals = journals
 
     async def plan(self, session: Session, effect: PlanChange) -> ChangePlanned:
-        """Return the hunks of a draft, with refusals, permanent losses and changed tests at present."""
+        """Return the hunks of a draft, with refusals, dangers and changed tests at present."""
         files = await self._drafts.load_files(effect.draft)
         asked = await self._request_words(session)
         wanted = await asyncio.to_thread(_find_requested_files, files, "" if session.charter.has_stages else asked)
@@ -104,14 +107,24 @@ class ChangeApplier:
             *(trial_check_part_of_file(file) for file in check_files if file.path not in changed),
         )
         refused = await asyncio.to_thread(self._find_refusals, files)
-        lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
+        dangers = await self._find_dangers(session, files)
         unasked = tuple(hunk.id for hunk in hunks if not hunk.asked_by)
-        return ChangePlanned(hunks, refused, lost, _confirmation_phrase(files) if lost else "", unasked, tests)
+        return ChangePlanned(hunks, refused, dangers, _confirmation_phrase(files) if dangers else "", unasked, tests)
 
     async def _request_words(self, session: Session) -> str:
         """Return the text that asked for the change."""
         item = find_decision_behind_trial(session)
         return collect_trial_task_words(session, await self._drafts.load_text(item.digest) if item else "")
+
+    async def _find_dangers(self, session: Session, files: Sequence[DraftFile]) -> tuple[str, ...]:
+        """Return what a person must confirm on its own: permanent losses, and files that other programs execute.
+
+        Only the person's own words can name such a file beforehand, not a decision or a plan.
+        """
+        check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
+        lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
+        question = session.charter.question
+        return (*lost, *find_unrequested_executed_files(files, question, [file.path for file in check_files]))
 
     def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """Return refusals if a draft no longer fits, is invalid, or touches uncommitted work."""
@@ -129,7 +142,7 @@ class ChangeApplier:
             return ChangeRehearsed("", refused=(files,))
         refused = await asyncio.to_thread(self._find_refusals, files)
         if refused or not files:
-            return ChangeRehearsed("", refused=refused or (_nothing_chosen(),))
+            return ChangeRehearsed("", refused=refused or (Refusal.of("", RefusalCode.NO_HUNK_APPROVED),))
         lost: list[str] = []
 
         def build_tree_and_compare(workspace: Path, into: Path, files: Sequence[DraftFile]) -> None:
@@ -138,13 +151,13 @@ class ChangeApplier:
 
         run = await self._run_checks(examples, files, sandbox, tell, build_tree_and_compare)
         other_files = await asyncio.to_thread(list_files_left_out_of_edit_commit, self._workspace, files)
-        destructive = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
+        dangers = await self._find_dangers(session, files)
         return msgspec.structs.replace(
             run,
             draft=await self._drafts.save(files) if effect.choice else effect.draft,
             lost=tuple(lost),
-            destroys=destructive,
-            phrase=_confirmation_phrase(files) if destructive else "",
+            destroys=dangers,
+            phrase=_confirmation_phrase(files) if dangers else "",
             leans=await self._find_needed_uncommitted_files(other_files, examples, files, run.checks, sandbox, tell),
             unrun=(*run.unrun, *_uncommitted_tests_reason(other_files)),
         )
@@ -218,17 +231,15 @@ class ChangeApplier:
         )
         if isinstance(outcome, ChangeApplied):
             return outcome
-        return Fault.of(
-            FaultKind.REFUSED, " ".join(refusal.sentence for refusal in outcome), help="Nothing was written."
-        )
+        return Fault.of(FaultKind.REFUSED, refusal_sentences(outcome), help="Nothing was written.")
 
     @staticmethod
     async def check_choice(store: Store, draft: Digest, choice: HunkChoice) -> tuple[str, ...]:
         """Return a sentence for each reason why the chosen hunks of a draft cannot be written."""
         remaining = apply_accepted_hunks(await DraftStore(store).load_files(draft), choice)
         if isinstance(remaining, Refusal):
-            return (remaining.sentence,)
-        return tuple(refusal.sentence for refusal in await asyncio.to_thread(validate_edited_files, remaining))
+            return (refusal_sentence(remaining),)
+        return tuple(map(refusal_sentence, await asyncio.to_thread(validate_edited_files, remaining)))
 
     async def recover(self, key: str) -> ChangeApplied | None:
         """Return what an interrupted step wrote, according to the journal."""
@@ -249,9 +260,9 @@ class ChangeApplier:
         approved_files = _apply_choice(await self._drafts.load_files(planned), choice)
         if isinstance(approved_files, Refusal) or approved_files != tuple(files):
             raise ApprovalMissing("The files to write differ from the approved ones.")
-        lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
-        if lost and not _is_loss_confirmed(session, effect.draft):
-            raise ApprovalMissing("The change destroys something permanently, and nobody confirmed that.")
+        dangers = await self._find_dangers(session, files)
+        if dangers and not _is_danger_confirmed(session, effect.draft):
+            raise ApprovalMissing(f"Nobody confirmed this: {' '.join(dangers)}")
         return answer
 
 
@@ -280,7 +291,7 @@ def _find_planned_draft(records: Sequence[Recorded], gate: str) -> Digest:
     return ""
 
 
-def _is_loss_confirmed(session: Session, draft: Digest) -> bool:
+def _is_danger_confirmed(session: Session, draft: Digest) -> bool:
     """Whether the confirmation phrase of this draft was typed at a gate that writes."""
     plans = [
         result.phrase
@@ -302,7 +313,7 @@ def _apply_choice(files: Sequence[DraftFile], choice: str) -> tuple[DraftFile, .
     try:
         chosen = msgspec.json.decode(choice, type=HunkChoice)
     except msgspec.MsgspecError:
-        return Refusal("", RefusalKind.CONTRADICTION, "The answer does not say which hunks are approved.")
+        return Refusal.of("", RefusalCode.CHOICE_UNREADABLE)
     return apply_accepted_hunks(files, chosen)
 
 
@@ -310,8 +321,8 @@ def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Se
     """Return the refusals of the repository; git reads contents from files, so a temporary folder holds them."""
     repository = Repository.open(workspace)
     if repository is None:
-        problem = explain_unusable_git_repository(workspace)
-        return [Refusal(file.path, RefusalKind.REPOSITORY, problem) for file in files[:1] if problem]
+        problem = find_unusable_git_repository(workspace, files[0].path) if files else None
+        return [problem] if problem else []
     modes = {file.path: 0o755 if file.executable else 0o644 for file in files}
     planned = {file.path: None if file.after is None else FileContent(file.after, modes[file.path]) for file in files}
     with ConfinedFolder.open(workspace) as tree, create_workshop_temp_folder() as folder:
@@ -331,12 +342,8 @@ def _uncommitted_tests_reason(other_files: Sequence[str]) -> tuple[UncommittedTe
     return (UncommittedTestsSkipped(tests),) if tests else ()
 
 
-def _nothing_chosen() -> Refusal:
-    return Refusal("", RefusalKind.CONTRADICTION, "No hunk of the change was approved.")
-
-
 def _confirmation_phrase(files: Sequence[DraftFile]) -> str:
-    """Return the phrase that a person types to allow a permanent loss, with the number of files in the plan."""
+    """Return the phrase that a person types to allow a dangerous change, with the number of files in the plan."""
     deleted = [file for file in files if file.after is None]
     return f"delete {pluralize(len(deleted), 'file')}" if deleted else f"write {pluralize(len(files), 'file')} anyway"
 

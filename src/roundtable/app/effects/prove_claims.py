@@ -21,6 +21,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.verdict import Claim, Verdict
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.draft import DraftResult, apply_changeset_in_memory
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.repo.scratch_trees import (
@@ -109,7 +110,7 @@ class ClaimProver:
             )
         except RoundtableError as error:
             return ProofTrees(now, problem=error.message)
-        problem = f"The patch does not apply here: {draft.refused[0].sentence}" if draft.refused else ""
+        problem = f"The patch does not apply here: {refusal_sentence(draft.refused[0])}" if draft.refused else ""
         return ProofTrees(now, before if effect.base or patch else None, problem, dependencies.lent)
 
     def _build_tree(self, into: Path, commit: str, files: Sequence[DraftFile], names: Sequence[str]) -> None:

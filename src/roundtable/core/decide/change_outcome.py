@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from roundtable.core.candidate_reasons import FailedCheck, RefusedFile
-from roundtable.core.changeset import HunkChoice, Refusal, RefusalKind
-from roundtable.core.decide.trial_outcome import decision_position_on_change, failed_check_reason_field, refused_file
+from roundtable.core.candidate_reasons import FailedCheck
+from roundtable.core.changeset import HunkChoice
+from roundtable.core.decide.trial_outcome import decision_position_on_change, failed_check_reason_field
 from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import (
@@ -31,9 +31,9 @@ from roundtable.core.reasons import (
     SelectionWeaker,
     UncommittedFilesNeeded,
     WriteFailed,
-    WriteRemark,
     distinct_reason_values,
 )
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.values import Decision, NextStep, Outcome
 
 _MAX_TEST_OUTPUT = 1_500
@@ -51,12 +51,12 @@ def decide_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused |
         remedy = "stash"
     elif kinds == {RefusalKind.STALE}:
         remedy = "request_again"
-    return FilesRefused(_refused_files(planned.refused), remedy, session)
+    return FilesRefused(planned.refused, remedy, session)
 
 
 def decide_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[str] = ()) -> Reasons:
     """The problems that a rehearsal found; `required` are the checks that passed before the draft was repaired."""
-    problems: list[Reason] = [FilesRefused(_refused_files(rehearsed.refused))] if rehearsed.refused else []
+    problems: list[Reason] = [FilesRefused(rehearsed.refused)] if rehearsed.refused else []
     problems += [HunksLost(rehearsed.lost)] if rehearsed.lost else []
     ran_before = {check.name for check in rehearsed.before}
     broken = [check for check in rehearsed.checks if check.name in rehearsed.broken_checks]
@@ -89,10 +89,6 @@ def decision_reason_for_edited_hunks(choice: str) -> HunksEdited | None:
     """The hunks that the person left out or rewrote, by their answer at the gate."""
     edits = msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
     return HunksEdited(tuple(edits.rejected), tuple(edits.edited)) if edits.rejected or edits.edited else None
-
-
-def _refused_files(refused: Iterable[Refusal]) -> tuple[RefusedFile, ...]:
-    return tuple(map(refused_file, refused))
 
 
 def _failed_checks(checks: Iterable[CheckOutcome]) -> tuple[FailedCheck, ...]:
@@ -151,7 +147,7 @@ def decide_change_applied(
     )
     remarks: tuple[Reason | None, ...] = (
         None if rehearsed.checks or rehearsed.unrun else NoChecksRun(),
-        WriteRemark(applied.note) if applied.note else None,
+        *applied.remarks,
         UncommittedFilesNeeded(rehearsed.leans) if rehearsed.leans else None,
         edited,
     )

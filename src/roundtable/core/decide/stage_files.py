@@ -15,7 +15,7 @@ from roundtable.core.candidate_reasons import (
     FilesStageReason,
     OwnTestsLeftOut,
 )
-from roundtable.core.decide.trial_outcome import decide_candidate_problems, refused_file
+from roundtable.core.decide.trial_outcome import decide_candidate_problems
 from roundtable.core.effects import Candidate, CandidatesTried
 
 
@@ -54,7 +54,7 @@ def decision_reasons_for_chosen_candidate(candidate: Candidate) -> Iterator[File
     if not candidate.passed:
         yield CandidateDoubtful(candidate.seat, decide_candidate_problems(candidate))
     if candidate.dropped:
-        yield FilesDropped(candidate.seat, tuple(map(refused_file, candidate.dropped)))
+        yield FilesDropped(candidate.seat, candidate.dropped)
     if candidate.without:
         yield OwnTestsLeftOut(candidate.seat, candidate.without)
 

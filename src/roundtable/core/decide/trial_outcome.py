@@ -21,10 +21,8 @@ from roundtable.core.candidate_reasons import (
     PartsLeftOut,
     PersonChoseBehaviour,
     PersonTookUnverified,
-    RefusedFile,
     SingleAuthor,
 )
-from roundtable.core.changeset import Refusal
 from roundtable.core.effects import Candidate, CandidatesTried, CheckKind, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import Reason, Reasons, WorkshopStepFailed
@@ -113,15 +111,10 @@ def _candidate_of(tried: CandidatesTried, seat: str) -> Candidate:
 def decide_candidate_problems(candidate: Candidate) -> CandidateProblems:
     """The reasons why a candidate did not pass: refused files, an empty draft, or failed checks."""
     return CandidateProblems(
-        tuple(refused_file(refusal) for refusal in candidate.refused),
+        candidate.refused,
         empty=not candidate.draft and not candidate.refused,
         checks=tuple(failed_check_reason_field(outcome) for outcome in candidate.checks if not outcome.passed),
     )
-
-
-def refused_file(refusal: Refusal) -> RefusedFile:
-    """A refusal as the field of a reason."""
-    return RefusedFile(refusal.path, refusal.sentence)
 
 
 def failed_check_reason_field(outcome: CheckOutcome) -> FailedCheck:

@@ -13,11 +13,13 @@ from roundtable.core.decide.lead import decide_executor_seat
 from roundtable.core.effects import ChangeRehearsed, CheckOutcome, DraftMove, MoveDrafted, RehearseChange, ReviewChunk
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import FindingRepair, FixesNotRun, Reasons, RepairCause
+from roundtable.core.refusals import Refusal
 from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.stages import Contribution
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, meeting_changes_reply_format, require_meeting_step
+from roundtable.report.refusals import refusal_sentence
 
 
 class RepairResult(msgspec.Struct, frozen=True):
@@ -84,7 +86,7 @@ async def _fix_chunk(
         context.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
     )
     if drafted.refused:
-        return _leave_findings(state, chunk_findings, RepairCause.REFUSED, message=drafted.refused[0].sentence)
+        return _leave_findings(state, chunk_findings, RepairCause.REFUSED, refusal=drafted.refused[0])
     if drafted.draft in ("", state.draft):
         return _leave_findings(state, chunk_findings, RepairCause.NOTHING_CHANGED)
     state, broken = await _rehearse_fix(context, name, drafted.draft, state)
@@ -123,7 +125,7 @@ async def _rehearse_fix(
     after = await context.table.do(f"{name}/rehearsal", RehearseChange(draft))
     if not _is_rehearsal(after):
         assert isinstance(after, ChangeRehearsed | Fault)
-        message = after.refused[0].sentence if isinstance(after, ChangeRehearsed) else after.message
+        message = refusal_sentence(after.refused[0]) if isinstance(after, ChangeRehearsed) else after.message
         return msgspec.structs.replace(state, draft=draft, notices=(FixesNotRun(message),)), ()
     failing = _failing_checks(after.checks)
     failing_before = state.failing if state.failing is not None else _failing_checks(after.before)
@@ -145,9 +147,9 @@ def _leave_findings(
     chunk_findings: Sequence[Finding],
     cause: RepairCause,
     checks: tuple[str, ...] = (),
-    message: str = "",
+    refusal: Refusal | None = None,
 ) -> RepairResult:
     """The project unchanged, with the cause for these findings."""
-    repair = FindingRepair(fixed=False, cause=cause, checks=checks, message=message)
+    repair = FindingRepair(fixed=False, cause=cause, checks=checks, refusal=refusal)
     left = {finding.id: repair for finding in chunk_findings}
     return msgspec.structs.replace(state, repairs=state.repairs | left)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.core.changeset import Refusal, RefusalKind
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import UsageError
+from roundtable.core.reason_base import Said
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.edit.journal import (
     DONE,
     UNDONE,
@@ -80,8 +81,7 @@ def apply_draft_edits(
         journal = draft.save(msgspec.structs.replace(journal, key=key, files=changed_files))
         result = execute_journal(target, journal)
         if result is None:
-            sentence = "The branch moved while the change was being written; nothing was changed."
-            return (Refusal(changed[0], RefusalKind.STALE, sentence),)
+            return (Refusal.of(changed[0], RefusalCode.BRANCH_MOVED),)
         return _applied_change(journal, result)
 
 
@@ -116,16 +116,13 @@ def _read_current(target: EditTarget, files: Sequence[DraftFile]) -> tuple[tuple
         try:
             current[path] = content = target.tree.read(path)
             if inner := _inner_repository(target.tree, path):
-                refused.append(
-                    Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {inner}, which is a separate repository.")
-                )
+                refused.append(Refusal.of(path, RefusalCode.INNER_REPOSITORY, folder=inner))
         except UnsafePath as astray:
             refused.append(astray.refusal)
             continue
         content_now = None if content is None else (content.data, content.executable)
         if content_now != base.get(path):
-            sentence = f"{path} has changed since it was drafted; draft the change again."
-            refused.append(Refusal(path, RefusalKind.STALE, sentence))
+            refused.append(Refusal.of(path, RefusalCode.FILE_STALE))
     return tuple(refused), current
 
 
@@ -179,9 +176,10 @@ def _plan_commit(
         plan, move = Journal(plan.id, plan.at, branch=branch), RefUpdate(name, "", new_commit)
     else:
         move = RefUpdate(name, repository.head, new_commit)
-    return msgspec.structs.replace(plan, ref=move, passed_over=repository.describe_skipped_steps())
+    return msgspec.structs.replace(plan, ref=move, skipped=repository.find_skipped_steps())
 
 
 def _applied_change(journal: Journal, result: JournalResult) -> ChangeApplied:
-    note = " ".join(filter(None, (result.note, journal.passed_over)))
-    return ChangeApplied(journal.id, journal.files, journal.commit, journal.branch, result.left, note)
+    skipped = journal.skipped or (Said(journal.passed_over) if journal.passed_over else None)
+    remarks = tuple(filter(None, (result.pending, skipped)))
+    return ChangeApplied(journal.id, journal.files, journal.commit, journal.branch, result.left, remarks)

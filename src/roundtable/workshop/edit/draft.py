@@ -16,11 +16,10 @@ from roundtable.core.changeset import (
     EditFile,
     Operation,
     PutSymbol,
-    Refusal,
-    RefusalKind,
     RenameFile,
     ReplaceFile,
 )
+from roundtable.core.refusals import Refusal, RefusalCode, RefusalKind, distinct_refusals
 from roundtable.core.values import Digest, compute_digest
 from roundtable.workshop.edit.path_rules import (
     check_write_path,
@@ -34,7 +33,6 @@ from roundtable.workshop.edit.text_match import UnmatchedBlock, apply_edit_block
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 from roundtable.workshop.symbols.revert_edits import find_partial_file_symbols
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 from roundtable.workshop.symbols.transplant import transplant_symbol
 
 MAX_FILE_BYTES = 1_000_000
@@ -96,9 +94,9 @@ class _File(msgspec.Struct, frozen=True):
 class _Refused(Exception):
     """One operation is refused."""
 
-    def __init__(self, path: str, kind: RefusalKind, sentence: str) -> None:
-        super().__init__(sentence)
-        self.refusal = Refusal(path, kind, sentence)
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.path, refusal.code)
+        self.refusal = refusal
 
 
 class _ComputedTree:
@@ -133,12 +131,11 @@ class _ComputedTree:
         try:
             for path in _paths(operation):
                 if changes.scope and not is_path_in_edit_scope(path, changes.scope):
-                    raise _Refused(path, RefusalKind.OUT_OF_SCOPE, f"{path} is outside the allowed scope.")
+                    raise _Refused(Refusal.of(path, RefusalCode.OUT_OF_SCOPE))
                 self._load(path)
             self._check_base(operation)
             if len({*self._now, *_paths(operation)}) > MAX_CHANGED_FILES:
-                sentence = f"{operation.path} exceeds the limit of {MAX_CHANGED_FILES} files per change."
-                raise _Refused(operation.path, RefusalKind.TOO_MANY, sentence)
+                raise _Refused(Refusal.of(operation.path, RefusalCode.TOO_MANY_FILES, limit=MAX_CHANGED_FILES))
             path = self._dispatch(operation, changes)
             self._requested_by[path] = operation.asked_by or changes.asked_by or self._requested_by.get(path, "")
         except _Refused as refused:
@@ -162,14 +159,14 @@ class _ComputedTree:
         kept_files = tuple(
             sorted((file for file in files if file.path not in refused_paths), key=lambda file: file.path)
         )
-        return DraftResult(kept_files, tuple(dict.fromkeys(self._refused)))
+        return DraftResult(kept_files, distinct_refusals(self._refused))
 
     def _add_draft_file(self, file: DraftFile) -> None:
         for path in filter(None, (file.was, file.path)):
             self._load(path)
         before = self._disk[file.was or file.path]
         if (before.data if before else None) != file.before:
-            raise _Refused(file.path, RefusalKind.STALE, f"{file.path} has changed since it was drafted.")
+            raise _Refused(Refusal.of(file.path, RefusalCode.DRAFT_STALE))
         if file.was:
             self._now[file.was] = None
             self._renamed_from[file.path] = file.was
@@ -186,13 +183,13 @@ class _ComputedTree:
             or check_write_path_for_git_hooks(path, self._hooks)
         )
         if refusal is not None:
-            raise _Refused(refusal.path, refusal.kind, refusal.sentence)
+            raise _Refused(refusal)
         if path in self._ignored:
-            raise _Refused(path, RefusalKind.IGNORED, f"{path} is ignored by git and was not named explicitly.")
+            raise _Refused(Refusal.of(path, RefusalCode.IGNORED))
         try:
             content = self._beneath.read(path)
         except UnsafePath as astray:
-            raise _Refused(path, astray.refusal.kind, astray.refusal.sentence) from None
+            raise _Refused(astray.refusal) from None
         self._disk[path] = _File(content.data, content.executable) if content else None
 
     def _current(self, path: str) -> _File | None:
@@ -201,7 +198,7 @@ class _ComputedTree:
     def _existing(self, path: str) -> _File:
         file = self._current(path)
         if file is None:
-            raise _Refused(path, RefusalKind.MISSING, f"{path} does not exist.")
+            raise _Refused(Refusal.of(path, RefusalCode.MISSING))
         return file
 
     def _check_base(self, operation: Operation) -> None:
@@ -212,8 +209,7 @@ class _ComputedTree:
         path = self._renamed_from.get(operation.path, operation.path)
         file = self._start[path] if path in self._start else self._disk.get(path)
         if file is None or compute_digest(file.data) != base:
-            sentence = f"{operation.path} has changed since this edit was written."
-            raise _Refused(operation.path, RefusalKind.STALE, sentence)
+            raise _Refused(Refusal.of(operation.path, RefusalCode.EDIT_STALE))
 
     def _dispatch(self, operation: Operation, changes: Changeset) -> str:
         """Compute an operation; return the path of the resulting file."""
@@ -236,16 +232,14 @@ class _ComputedTree:
 
     def _create(self, operation: CreateFile) -> None:
         if self._current(operation.path) is not None:
-            raise _Refused(
-                operation.path, RefusalKind.EXISTS, f"{operation.path} cannot be created: it already exists."
-            )
+            raise _Refused(Refusal.of(operation.path, RefusalCode.CREATE_EXISTING))
         self._now[operation.path] = _File(_bytes(operation.path, operation.text), operation.executable)
 
     def _replace(self, operation: ReplaceFile, *, alone: bool) -> None:
         path = operation.path
         old = self._current(path)
         if path in self._deleted:
-            raise _Refused(path, RefusalKind.CONTRADICTION, f"The change both deletes and writes {path}.")
+            raise _Refused(Refusal.of(path, RefusalCode.DELETED_AND_WRITTEN))
         text = match_file_style(operation.text, _text(path, old.data)) if old else operation.text
         data = _bytes(path, text)
         symbols = (
@@ -256,7 +250,7 @@ class _ComputedTree:
         if symbols:
             return self._replace_symbols(path, symbols, data)
         if path in self._written_whole and old is not None and old.data != data:
-            raise _Refused(path, RefusalKind.CONTRADICTION, f"The change writes {path} twice, with different contents.")
+            raise _Refused(Refusal.of(path, RefusalCode.WRITTEN_TWICE))
         self._written_whole.add(path)
         self._now[path] = _File(data, _executable(operation.executable, old))
 
@@ -267,7 +261,7 @@ class _ComputedTree:
         try:
             text = apply_edit_blocks(_text(path, old.data), operation.blocks)
         except UnmatchedBlock as unmatched:
-            raise _Refused(path, unmatched.kind, f"{path} cannot be edited. {unmatched.sentence}") from None
+            raise _Refused(Refusal(path, unmatched.code, unmatched.facts)) from None
         self._now[path] = _File(_bytes(path, text), _executable(operation.executable, old))
 
     def _put_symbol(self, operation: PutSymbol) -> None:
@@ -275,11 +269,10 @@ class _ComputedTree:
         old = self._existing(path)
         _text(path, old.data)
         result = transplant_symbol(path, old.data, operation.symbol, _bytes(path, operation.text))
-        if isinstance(result, SpliceRefusal):
-            raise _Refused(path, result.kind, result.sentence)
+        if isinstance(result, Refusal):
+            raise _Refused(result)
         if (path, operation.symbol) in self._put_symbols and result.source != old.data:
-            sentence = f"The change writes {operation.symbol} of {path} twice, with different contents."
-            raise _Refused(path, RefusalKind.CONTRADICTION, sentence)
+            raise _Refused(Refusal.of(path, RefusalCode.SYMBOL_WRITTEN_TWICE, symbol=operation.symbol))
         self._put_symbols.add((path, operation.symbol))
         self._now[path] = _File(result.source, old.executable)
 
@@ -291,9 +284,9 @@ class _ComputedTree:
     def _rename(self, operation: RenameFile) -> str:
         file = self._existing(operation.path)
         if operation.path == operation.to:
-            raise _Refused(operation.path, RefusalKind.CONTRADICTION, f"{operation.path} is renamed to itself.")
+            raise _Refused(Refusal.of(operation.path, RefusalCode.RENAMED_TO_ITSELF))
         if self._current(operation.to) is not None:
-            raise _Refused(operation.to, RefusalKind.EXISTS, f"{operation.to} already exists.")
+            raise _Refused(Refusal.of(operation.to, RefusalCode.EXISTS))
         self._now[operation.path] = None
         self._now[operation.to] = file
         self._renamed_from[operation.to] = self._renamed_from.pop(operation.path, operation.path)
@@ -332,18 +325,15 @@ class _ComputedTree:
             return None
         path = file.path
         if len(file.after) > MAX_FILE_BYTES:
-            sentence = f"{path} would have {len(file.after):,} bytes; the limit is {MAX_FILE_BYTES:,}."
-            return Refusal(path, RefusalKind.TOO_LARGE, sentence)
+            return Refusal.of(path, RefusalCode.RESULT_TOO_LARGE, bytes=len(file.after), limit=MAX_FILE_BYTES)
         if b"\0" in file.after:
-            return Refusal(path, RefusalKind.BINARY, f"{path} would contain bytes that are not text.")
+            return Refusal.of(path, RefusalCode.RESULT_BINARY)
         old_lines = set((file.before or b"").split(b"\n"))
         added_text = b"\n".join(line for line in file.after.split(b"\n") if line not in old_lines)
         if _REDACTION_MARK.search(added_text):
-            return Refusal(path, RefusalKind.SECRET, f"{path} would contain a redaction mark in place of a secret.")
+            return Refusal.of(path, RefusalCode.REDACTION_MARK)
         if secret_kinds := finds(added_text.decode(errors="replace")):
-            return Refusal(
-                path, RefusalKind.SECRET, f"{path} would contain what looks like a secret ({secret_kinds[0]})."
-            )
+            return Refusal.of(path, RefusalCode.SECRET, secret=secret_kinds[0])
         return None
 
 
@@ -357,14 +347,14 @@ def _text(path: str, data: bytes) -> str:
             return data.decode()
     except UnicodeDecodeError:
         pass
-    raise _Refused(path, RefusalKind.BINARY, f"{path} is not UTF-8 text and cannot be edited line by line.")
+    raise _Refused(Refusal.of(path, RefusalCode.NOT_UTF8))
 
 
 def _bytes(path: str, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise _Refused(path, RefusalKind.BINARY, f"{path} would contain bytes that are not text.") from None
+        raise _Refused(Refusal.of(path, RefusalCode.RESULT_BINARY)) from None
 
 
 def _executable(wanted: bool | None, old: _File | None) -> bool:

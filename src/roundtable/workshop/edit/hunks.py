@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from roundtable.core.changeset import NO_NEWLINE_MARK, DraftFile, Hunk, HunkChoice, HunkId, Refusal, RefusalKind
+from roundtable.core.changeset import NO_NEWLINE_MARK, DraftFile, Hunk, HunkChoice, HunkId
+from roundtable.core.refusals import Refusal, RefusalCode
 
 _MAX_COMPARISONS = 10_000_000
 """Maximum comparisons of lines; beyond that, a gap counts as one run of changed lines."""
@@ -101,11 +102,10 @@ def apply_accepted_hunks(files: Sequence[DraftFile], choice: HunkChoice) -> tupl
     hunks = {hunk.id: hunk for hunk in split_edits_into_hunks(files)}
     for named in (*choice.rejected, *choice.edited):
         if named not in hunks:
-            return Refusal(named, RefusalKind.NOT_FOUND, f"The plan has no hunk {named}.")
+            return Refusal.of(named, RefusalCode.HUNK_UNKNOWN)
     for named in choice.edited:
         if named in choice.rejected or not hunks[named].is_text:
-            sentence = f"Hunk {named} cannot be edited: it was rejected, or it has no text."
-            return Refusal(hunks[named].path, RefusalKind.CONTRADICTION, sentence)
+            return Refusal.of(hunks[named].path, RefusalCode.HUNK_NOT_EDITABLE, hunk=named)
     return tuple(accepted for file in files if (accepted := _apply_choice_to_file(file, choice)) is not None)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import RoundtableError
+from roundtable.core.reasons import CommitStepsSkipped
 from roundtable.workshop.repo.commits import RefUpdate
 from roundtable.workshop.rooted_files import FileContent
 
@@ -48,7 +49,8 @@ class Journal(msgspec.Struct, frozen=True):
     """One change of a workspace: its files, the folders it creates and removes, and the ref it moves.
 
     `key` is the step of the session that asked for it; `undoes` is the change it undoes. `draft` is the unique name of
-    temporary files. `passed_over` says what `git commit` would have done in addition.
+    temporary files. `skipped` is what `git commit` would have done in addition; a journal of an earlier version
+    has it in words, as `passed_over`.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Journal(msgspec.Struct, frozen=True):
     branch: str = ""
     undoes: str = ""
     draft: str = ""
+    skipped: CommitStepsSkipped | None = None
     passed_over: str = ""
 
     @property

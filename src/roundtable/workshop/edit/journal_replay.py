@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import RoundtableError
+from roundtable.core.reasons import CleanupPending, FilesPending, WriteRemark
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.journal import (
     OPEN,
     Journal,
@@ -22,17 +24,10 @@ from roundtable.workshop.edit.journal import (
     has_open_journal,
     journal_folder_path,
 )
-from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, explain_unusable_git_repository
+from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, find_unusable_git_repository
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 FileStates = dict[str, FileContent | None]
-
-CLEANUP_PENDING = (
-    "The files were written, but git's index or the journal was not updated. "
-    "The next command in this workspace updates it."
-)
-
-FILES_PENDING = "Some files could not be written ({problem}). The next command in this workspace writes them."
 
 
 class WriteFailed(RoundtableError):
@@ -48,10 +43,10 @@ class EditTarget(msgspec.Struct, frozen=True):
 
 
 class JournalResult(msgspec.Struct, frozen=True):
-    """The result of a journal: files left alone because they had changed, and a note on unfinished work."""
+    """The result of a journal: files left alone because they had changed, and the work that is unfinished."""
 
     left: tuple[str, ...] = ()
-    note: str = ""
+    pending: WriteRemark | None = None
 
 
 class RecoveredChange(msgspec.Struct, frozen=True):
@@ -105,19 +100,19 @@ def execute_journal(target: EditTarget, journal: Journal) -> JournalResult | Non
         skipped = _write_files(target, journal)
     except OSError as error:
         if not _roll_back_all(target, journal):
-            return JournalResult(note=FILES_PENDING.format(problem=_reason(error)))
+            return JournalResult(pending=FilesPending(error.filename or "", error.strerror or ""))
         raise _write_failed(error, "Nothing was changed. Fix this problem and run the command again.") from None
     try:
         _close_journal(target, journal)
     except (OSError, GitFailed):
-        return JournalResult(skipped, CLEANUP_PENDING)
+        return JournalResult(skipped, CleanupPending())
     return JournalResult(skipped)
 
 
 def _open_repository(workspace: Path) -> Repository | None:
     repository = Repository.open(workspace)
-    if repository is None and (trouble := explain_unusable_git_repository(workspace)):
-        raise GitFailed(trouble, "Nothing was changed. Check the repository with `git status`.")
+    if repository is None and (trouble := find_unusable_git_repository(workspace)):
+        raise GitFailed(refusal_sentence(trouble), "Nothing was changed. Check the repository with `git status`.")
     return repository
 
 

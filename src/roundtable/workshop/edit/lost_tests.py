@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
@@ -23,6 +24,7 @@ _ALL_SKIPPED = re.compile(
     rb"pytestmark\s*=.{0,200}skip|allow_module_level\s*=\s*True|\b(?:x(?:describe)|describe\.skip)\b|__test__\s*=\s*False"
 )
 _TEST_CLASS = re.compile(r"(?:\(|\bextends\b|:|<).*(?:Test|Case)")
+_MAX_NAMED = 3
 _EMPTY_WORDS = frozenset({b"pass", b"return", b"None", b"assert", b"True", b"true", b"end"})
 _SIMILARITY = 0.7
 """The share of words two tests must have in common to count as the same test under a new name."""
@@ -129,29 +131,27 @@ def _lost_refusal(file: DraftFile, before: Mapping[str, FoundTest], added: _Adde
     after = _tests_in(file.path, file.after) if _is_still_collected(file) else {}
     removed = [name for name, case in before.items() if name not in after and not added.contains(name, case)]
     if file.after is None and is_test_file_name(file.path) and (removed or not before):
-        return Refusal(file.path, RefusalKind.TESTS_DELETED, f"{file.path} is a test file and would be deleted.")
+        return Refusal.of(file.path, RefusalCode.TEST_FILE_DELETED)
     if removed:
-        return _refusal(file, removed, "would be removed")
+        return Refusal.of(file.path, RefusalCode.TESTS_REMOVED, **_name_tests(removed))
     emptied = [
         name
         for name, case in after.items()
         if case.checks_nothing and name in before and not before[name].checks_nothing
     ]
     if emptied:
-        return _refusal(file, emptied, "would no longer check anything")
+        return Refusal.of(file.path, RefusalCode.TESTS_EMPTIED, **_name_tests(emptied))
     skipped = [name for name, case in after.items() if name in before and _is_disabled(before[name], case)]
     if skipped:
-        return _refusal(file, skipped, "would be skipped")
+        return Refusal.of(file.path, RefusalCode.TESTS_SKIPPED, **_name_tests(skipped))
     if before and _ALL_SKIPPED.search(file.after or b"") and not _ALL_SKIPPED.search(file.before or b""):
-        return _refusal(file, list(before), "would be skipped")
+        return Refusal.of(file.path, RefusalCode.TESTS_SKIPPED, **_name_tests(list(before)))
     return None
 
 
-def _refusal(file: DraftFile, names: Sequence[str], consequence: str) -> Refusal:
-    rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    tests = "The test" if len(names) == 1 else "The tests"
-    sentence = f"{tests} {', '.join(names[:3])}{rest} of {file.path} {consequence}."
-    return Refusal(file.path, RefusalKind.TESTS_DELETED, sentence)
+def _name_tests(names: Sequence[str]) -> dict[str, str | int]:
+    """Return the first tests as facts, and how many others there are."""
+    return {"count": len(names), "names": ", ".join(names[:_MAX_NAMED]), "others": max(0, len(names) - _MAX_NAMED)}
 
 
 def _is_disabled(before: FoundTest, after: FoundTest) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from roundtable.core.changeset import Refusal, RefusalKind
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.sanitize import reveal_hidden_characters
 
@@ -65,7 +65,7 @@ def check_write_path_on_disk(root: Path, path: str, max_bytes: int) -> Refusal |
     try:
         return _check_on_disk(root, path, max_bytes)
     except OSError as error:
-        return _not_a_file(path, f"cannot be read: {error.strerror}")
+        return Refusal.of(path, RefusalCode.UNREADABLE, problem=str(error.strerror))
 
 
 def _check_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
@@ -75,10 +75,12 @@ def _check_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
         names = sorted(os.listdir(place))
         if place != root and ".git" in names:
             where = "/".join(parts[: number - 1])
-            return Refusal(path, RefusalKind.REPOSITORY, f"{path} lies in {where}, which is a separate repository.")
+            return Refusal.of(path, RefusalCode.INNER_REPOSITORY, folder=where)
         if name not in names:
             other = find_edit_name_collision(name, names)
-            return _collision_refusal(path, other) if other else _mixed_scripts_refusal(path, parts[number - 1 :])
+            if other:
+                return Refusal.of(path, RefusalCode.NAME_COLLISION, other=other)
+            return _mixed_scripts_refusal(path, parts[number - 1 :])
         place = place / name
         if refusal := _check_file_status(path, place.lstat(), max_bytes, last=number == len(parts)):
             return refusal
@@ -88,8 +90,7 @@ def _check_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
 def _mixed_scripts_refusal(path: str, new: Sequence[str]) -> Refusal | None:
     """Refuse a new name with letters of several scripts, some of which may only look like others."""
     if any(_is_mixed(part) for name in new for part in _WORDS.split(name)):
-        sentence = f"{path} mixes letters of several scripts in one name, and some may only look like others."
-        return Refusal(path, RefusalKind.ENCODED, sentence)
+        return Refusal.of(path, RefusalCode.PATH_SCRIPTS)
     return None
 
 
@@ -100,15 +101,14 @@ def _is_mixed(name: str) -> bool:
 
 def _check_file_status(path: str, status: os.stat_result, max_bytes: int, *, last: bool) -> Refusal | None:
     if stat.S_ISLNK(status.st_mode):
-        return Refusal(path, RefusalKind.LINK, f"{path} is a symlink or leads through one.")
+        return Refusal.of(path, RefusalCode.SYMLINK_ON_PATH)
     if not last:
-        return (
-            None if stat.S_ISDIR(status.st_mode) else _not_a_file(path, "leads through something that is not a folder")
-        )
+        return None if stat.S_ISDIR(status.st_mode) else Refusal.of(path, RefusalCode.NO_FOLDER_ON_PATH)
     if not stat.S_ISREG(status.st_mode):
-        return _not_a_file(path, "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file")
+        is_folder = stat.S_ISDIR(status.st_mode)
+        return Refusal.of(path, RefusalCode.IS_FOLDER if is_folder else RefusalCode.NOT_REGULAR)
     if status.st_size > max_bytes:
-        return Refusal(path, RefusalKind.TOO_LARGE, f"{path} has {status.st_size:,} bytes; the limit is {max_bytes:,}.")
+        return Refusal.of(path, RefusalCode.FILE_TOO_LARGE, bytes=status.st_size, limit=max_bytes)
     return None
 
 
@@ -120,15 +120,14 @@ def find_write_path_collisions(paths: Sequence[str]) -> list[Refusal]:
         names = path.split("/")
         for place in ("/".join(names[:count]) for count in range(1, len(names) + 1)):
             if (other := places.setdefault(_folded(place), place)) != place:
-                refusals.append(_collision_refusal(path, other))
+                refusals.append(Refusal.of(path, RefusalCode.NAME_COLLISION, other=other))
                 break
     for path in paths:
         parents = path.split("/")[:-1]
         for count in range(1, len(parents) + 1):
             folder = "/".join(parents[:count])
             if folder in paths:
-                sentence = f"{folder} would be a file, but {path} needs it as a folder."
-                refusals.append(Refusal(path, RefusalKind.CONTRADICTION, sentence))
+                refusals.append(Refusal.of(path, RefusalCode.FILE_AS_FOLDER, folder=folder))
     return refusals
 
 
@@ -148,7 +147,7 @@ def find_write_paths_in_repositories(root: Path, paths: Sequence[str]) -> list[R
         )
     }
     return [
-        Refusal(path, RefusalKind.REPOSITORY, f"{path} is in a folder that git would treat as a repository.")
+        Refusal.of(path, RefusalCode.GIT_LIKE_FOLDER)
         for path in paths
         if any(not folder or path.startswith(f"{folder}/") for folder in repositories)
     ]
@@ -158,7 +157,7 @@ def check_write_path_for_git_hooks(path: str, hooks: Iterable[str]) -> Refusal |
     """Return the refusal of a path in a folder where git looks for hooks, or None."""
     folded_path = _folded(path)
     if any(folder == "." or folded_path.startswith(f"{_folded(folder)}/") for folder in hooks):
-        return Refusal(path, RefusalKind.REPOSITORY, f"{path} is in a folder where git looks for hooks to run.")
+        return Refusal.of(path, RefusalCode.GIT_HOOKS_FOLDER)
     return None
 
 
@@ -169,50 +168,39 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _collision_refusal(path: str, other: str) -> Refusal:
-    return Refusal(
-        path, RefusalKind.CASE, f"{path} differs from {other} only in case or in the encoding of its letters."
-    )
-
-
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _not_a_file(path: str, problem: str) -> Refusal:
-    return Refusal(path, RefusalKind.NOT_A_FILE, f"{path or 'An empty path'} {problem}.")
-
-
 def _check_length(path: str) -> Refusal | None:
     if not path or path.endswith("/"):
-        return _not_a_file(path, "names no file")
+        return Refusal.of(path, RefusalCode.PATH_WITHOUT_NAME if path else RefusalCode.PATH_EMPTY)
     if len(path.encode(errors="replace")) > MAX_PATH_BYTES or any(
         len(name.encode(errors="replace")) > MAX_NAME_BYTES for name in path.split("/")
     ):
-        return Refusal(path[:80], RefusalKind.TOO_LARGE, "A path is longer than file systems allow.")
+        return Refusal.of(path[:80], RefusalCode.PATH_TOO_LONG)
     return None
 
 
 def _check_encoding(path: str) -> Refusal | None:
     """Refuse invisible letters, encoded letters, and letters that Unicode normalization changes."""
-    problem = ""
     if "\t" in path or reveal_hidden_characters(path) != path:
-        problem = "contains invisible characters"
-    elif _PERCENT.search(path):
-        problem = "contains percent-encoded characters"
-    elif unicodedata.normalize("NFKC", path) != path or _LIKE_SLASHES.intersection(path):
-        problem = "contains characters that only look like others"
-    return Refusal(path, RefusalKind.ENCODED, f"{_printable(path)} {problem}.") if problem else None
+        return Refusal.of(path, RefusalCode.PATH_INVISIBLE)
+    if _PERCENT.search(path):
+        return Refusal.of(path, RefusalCode.PATH_PERCENT)
+    if unicodedata.normalize("NFKC", path) != path or _LIKE_SLASHES.intersection(path):
+        return Refusal.of(path, RefusalCode.PATH_LOOKALIKE)
+    return None
 
 
 def _check_relative(path: str) -> Refusal | None:
     if _ABSOLUTE.match(path):
-        return Refusal(path, RefusalKind.ABSOLUTE, f"{path} is not relative to the workspace.")
+        return Refusal.of(path, RefusalCode.PATH_ABSOLUTE)
     names = path.replace("\\", "/").split("/")
     if any(name.strip(" ") in ("", ".", "..") for name in names):
-        return Refusal(path, RefusalKind.TRAVERSAL, f"{path} contains an empty, `.` or `..` component.")
+        return Refusal.of(path, RefusalCode.PATH_COMPONENT)
     if "\\" in path:
-        return Refusal(path, RefusalKind.ENCODED, f"{path} contains backslashes; separate folders with `/`.")
+        return Refusal.of(path, RefusalCode.PATH_BACKSLASH)
     return None
 
 
@@ -221,13 +209,11 @@ def _check_protected(path: str) -> Refusal | None:
     for name in path.split("/"):
         plain = name.rstrip(". ").partition(":")[0].casefold()
         if _GIT_FILES.fullmatch(plain):
-            return Refusal(
-                path, RefusalKind.REPOSITORY, f"{path} is a file of git, or can make git download or run something."
-            )
+            return Refusal.of(path, RefusalCode.GIT_FILE)
         if _OWN_FOLDER.fullmatch(plain):
-            return Refusal(path, RefusalKind.OURS, f"{path} belongs to Roundtable's own folder.")
+            return Refusal.of(path, RefusalCode.OWN_FOLDER)
     if is_sensitive_file_name(path) or is_sensitive_file_name("/".join(name.rstrip(". ") for name in path.split("/"))):
-        return Refusal(path, RefusalKind.SENSITIVE, f"{path} is named like a file that contains secrets.")
+        return Refusal.of(path, RefusalCode.NAME_SENSITIVE)
     return None
 
 
@@ -235,16 +221,10 @@ def _check_portable(path: str) -> Refusal | None:
     """Refuse names that are invalid or have a special meaning on another system."""
     for name in path.split("/"):
         if _RESERVED.fullmatch(name.strip(" ")) or _RESERVED_LETTERS.intersection(name):
-            return Refusal(path, RefusalKind.RESERVED, f"{path} is not a valid file name on every operating system.")
+            return Refusal.of(path, RefusalCode.NAME_RESERVED)
         if name != name.strip(" ") or name.endswith("."):
-            return Refusal(
-                path, RefusalKind.RESERVED, f"{path} has a name that begins or ends with a space, or ends with a dot."
-            )
+            return Refusal.of(path, RefusalCode.NAME_EDGES)
     return None
-
-
-def _printable(path: str) -> str:
-    return path.encode("ascii", "backslashreplace").decode() if not path.isprintable() else path
 
 
 _CHECKS = (_check_length, _check_encoding, _check_relative, _check_protected, _check_portable)

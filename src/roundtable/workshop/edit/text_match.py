@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import msgspec
 
-from roundtable.core.changeset import EditBlock, RefusalKind
+from roundtable.core.changeset import EditBlock
+from roundtable.core.refusals import RefusalCode
 
 BOM = "\ufeff"
 
@@ -16,10 +17,10 @@ BOM = "\ufeff"
 class UnmatchedBlock(Exception):
     """An edit whose place in the file cannot be found, and why."""
 
-    def __init__(self, kind: RefusalKind, sentence: str) -> None:
-        super().__init__(sentence)
-        self.kind = kind
-        self.sentence = sentence
+    def __init__(self, code: RefusalCode, /, **facts: str | int) -> None:
+        super().__init__(code)
+        self.code = code
+        self.facts = facts
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -37,7 +38,7 @@ def apply_edit_blocks(text: str, blocks: Sequence[EditBlock]) -> str:
     places = sorted((_place(text, block) for block in blocks), key=lambda place: place.start)
     for one, other in pairwise(places):
         if other.start < one.end or one.start == other.start:
-            raise UnmatchedBlock(RefusalKind.CONTRADICTION, "Two edits of this file change the same lines.")
+            raise UnmatchedBlock(RefusalCode.EDITS_OVERLAP)
     pieces = [bom]
     position = 0
     for place in places:
@@ -65,9 +66,7 @@ def _uses_crlf(text: str) -> bool:
 def _place(text: str, block: EditBlock) -> _Place:
     if not block.search:
         if text.strip():
-            raise UnmatchedBlock(
-                RefusalKind.AMBIGUOUS, "An edit does not say which lines it replaces (its search text is empty)."
-            )
+            raise UnmatchedBlock(RefusalCode.SEARCH_EMPTY)
         return _Place(0, len(text), block.replace)
     exact = _exact_matches(text, block)
     if exact:
@@ -79,7 +78,7 @@ def _place(text: str, block: EditBlock) -> _Place:
         if place := _match_lines(text, block, matcher):
             return place
     first_line = next(iter(block.search.strip().split("\n")), "").strip()
-    raise UnmatchedBlock(RefusalKind.NOT_FOUND, f"The lines to replace were not found: {first_line[:80]!r}….")
+    raise UnmatchedBlock(RefusalCode.LINES_NOT_FOUND, line=first_line[:80])
 
 
 def _exact_matches(text: str, block: EditBlock) -> list[int]:
@@ -105,8 +104,7 @@ def _single_match(starts: Sequence[int], text: str, block: EditBlock) -> int:
     if len(at_line) == 1:
         return at_line[0]
     head = block.search.strip().split("\n")[0].strip()
-    sentence = f"The lines to replace occur {len(starts)} times: {head[:80]!r}…."
-    raise UnmatchedBlock(RefusalKind.AMBIGUOUS, sentence)
+    raise UnmatchedBlock(RefusalCode.LINES_REPEATED, count=len(starts), line=head[:80])
 
 
 _LineMatcher = Callable[[Sequence[str], Sequence[str]], str | None]

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import NotFound, UsageError
+from roundtable.report.change_reasons import write_remark_sentence
+from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.journal import (
     DONE,
     UNDONE,
@@ -88,7 +90,8 @@ def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> Undo
         result = execute_journal(target, draft.save(journal))
         if result is None:
             raise UsageError("The branch moved during the undo; nothing was changed.", "Run the command again.")
-        return UndoResult(change, f"{summary} {result.note}".strip(), result.left)
+        pending = f" {write_remark_sentence(result.pending)}" if result.pending else ""
+        return UndoResult(change, f"{summary}{pending}", result.left)
 
 
 def _is_still_present(repository: Repository | None, change: Journal) -> bool:
@@ -167,7 +170,7 @@ def _plan_ref_update(
         )
     repository.ensure_index_unlocked()
     if refused := repository.find_refusals(before, after, draft.store_bytes):
-        raise UsageError(f"{refused[0].path} cannot be restored.", refused[0].sentence)
+        raise UsageError(f"{refused[0].path} cannot be restored.", refusal_sentence(refused[0]))
     if tip == ref.new and not repository.is_in_other_ref(ref.new, name):
         return RefUpdate(name, ref.new, ref.old), f"The files were restored, and {short} is back at its earlier commit."
     old = repository.tree_entries(ref.old, list(before))

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.edit.lost_tests import find_tests_lost_by_draft
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.symbols.languages import find_source_language
@@ -66,14 +67,14 @@ def find_destructive_edits(files: Sequence[DraftFile], root: Path) -> tuple[str,
 def _content(file: DraftFile, after: bytes) -> Iterator[Refusal]:
     path, before = file.path, file.before or b""
     if len(_CONFLICT.findall(after)) > len(_CONFLICT.findall(before)):
-        yield Refusal(path, RefusalKind.CONFLICT_MARKERS, f"{path} would contain unresolved merge conflict markers.")
+        yield Refusal.of(path, RefusalCode.CONFLICT_MARKERS)
         return
     if _leaks_fence(path, after) and not _leaks_fence(path, before):
-        yield Refusal(path, RefusalKind.LEAKED_FENCE, f"{path} would contain a leaked code fence.")
+        yield Refusal.of(path, RefusalCode.LEAKED_FENCE)
         return
     error = find_first_syntax_error(path, after)
     if error and (file.before is None or find_first_syntax_error(file.was or path, before) is None):
-        yield Refusal(path, RefusalKind.SYNTAX, f"{path} would not parse: {error}")
+        yield Refusal.of(path, RefusalCode.SYNTAX_BROKEN, line=error.line, language=error.language)
 
 
 def _leaks_fence(path: str, data: bytes) -> bool:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.core.changeset import Refusal, RefusalKind
 from roundtable.core.faults import RoundtableError, UsageError
+from roundtable.core.reasons import CommitStepsSkipped
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.repo.git import (
     find_enclosing_git_repository,
     find_head_commit,
@@ -31,12 +32,12 @@ DETACHED = "HEAD"
 _PLAIN, _EXECUTABLE = "100644", "100755"
 _WHOLE_OBJECTS = {"core.bigFileThreshold": "512m"}
 _OPERATIONS = {
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "BISECT_LOG": "a bisection",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisection",
 }
 _HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _ATTRIBUTES = ("filter", "working-tree-encoding", "ident", "text", "eol")
@@ -174,16 +175,16 @@ class Repository:
         During a merge, rebase or the like every change is refused. `place` stores bytes as a file that git can read.
         """
         if operation := self.pending_operation():
-            sentence = f"{operation} is in progress in this repository; finish or abort it first."
-            return [Refusal(path, RefusalKind.REPOSITORY, sentence) for path in list(before)[:1]]
+            return [Refusal.of(path, RefusalCode.OPERATION_PENDING, operation=operation) for path in list(before)[:1]]
         converted = self.find_converted_paths(before, after)
         unconverted = {path: content for path, content in before.items() if path not in converted}
-        return [*map(_converted_refusal, converted), *self._uncommitted(unconverted, place)]
+        refused = [Refusal.of(path, RefusalCode.CONVERTED_BY_GIT) for path in converted]
+        return [*refused, *self._uncommitted(unconverted, place)]
 
     def pending_operation(self) -> str:
-        """Return the operation in progress, such as `A merge`; empty if there is none."""
+        """Return the operation in progress, such as `merge`; empty if there is none."""
         operations = (operation for name, operation in _OPERATIONS.items() if os.path.lexists(self._folder / name))
-        return next(operations, "").capitalize()
+        return next(operations, "")
 
     def ensure_index_unlocked(self) -> None:
         """Raise GitFailed while another git process (or one that crashed) holds the lock of the index."""
@@ -207,7 +208,7 @@ class Repository:
             if path not in committed and path not in staged:
                 continue
             if committed.get(path) != staged.get(path) or committed.get(path) != entries.get(path):
-                yield Refusal(path, RefusalKind.UNCOMMITTED, f"{path} has uncommitted changes.")
+                yield Refusal.of(path, RefusalCode.UNCOMMITTED)
 
     def _staged(self, paths: Sequence[str]) -> dict[str, str]:
         """Return the index entries under these paths, as `mode digest`."""
@@ -289,24 +290,17 @@ class Repository:
         )
         return commit.decode().strip()
 
-    def describe_skipped_steps(self) -> str:
-        """Return a sentence that says what `git commit` would have done in addition (hooks, signing); empty if
-        nothing."""
+    def find_skipped_steps(self) -> CommitStepsSkipped | None:
+        """Return what `git commit` would have done in addition (hooks, signing); None if nothing."""
         output = split_git_names(self._run("config", "-z", "--type=path", "--get-all", "core.hooksPath")[1])[
             :-1
         ]  # the last one is our own setting
         places = self._run_or_fail("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, common = os.fsdecode(places).splitlines()
         folder = Path(top, output[-1]) if output else Path(common, "hooks")
-        hooks = ", ".join(name for name in _HOOKS if os.access(folder / name, os.X_OK))
+        hooks = tuple(name for name in _HOOKS if os.access(folder / name, os.X_OK))
         signs = self._line("config", "--type=bool", "--get", "commit.gpgSign") == "true"
-        skipped = (
-            f"hooks did not run ({hooks})" if hooks else "",
-            "it is not signed although commit.gpgSign is set" if signs else "",
-        )
-        return (
-            f"The commit was not made with `git commit`: {' and '.join(filter(None, skipped))}." if any(skipped) else ""
-        )
+        return CommitStepsSkipped(hooks, unsigned=signs) if hooks or signs else None
 
     def update_ref(self, move: RefUpdate, reason: str) -> bool:
         """Update a ref atomically; False if it has moved in the meantime."""
@@ -367,27 +361,18 @@ class Repository:
         return output.output
 
 
-def _converted_refusal(path: str) -> Refusal:
-    sentence = f"Git converts {path} on commit (because of its attributes or core.autocrlf). Edit this file by hand."
-    return Refusal(path, RefusalKind.FILTERED, sentence)
-
-
-def explain_unusable_git_repository(workspace: Path) -> str:
-    """Return why git forbids writing to a workspace; empty if nothing does."""
+def find_unusable_git_repository(workspace: Path, path: str = "") -> Refusal | None:
+    """Return why git forbids writing a path to a workspace; None if nothing does."""
     if find_head_commit(workspace) is not None:
-        return ""
+        return None
     output = run_git(workspace, ("rev-parse", "--is-bare-repository", "--show-toplevel"))
     if output.output.startswith(b"true"):
-        return f"{workspace} is a bare repository, which has no files that could be changed."
+        return Refusal.of(path, RefusalCode.REPOSITORY_BARE, folder=str(workspace))
     top = find_enclosing_git_repository(workspace)
     if top is None:
-        return ""
-    reason = (
-        output.error_output.splitlines()[0].removeprefix("fatal: ")
-        if output.error_output
-        else "its .git folder is elsewhere"
-    )
-    return f"Git cannot read the commits of {top}, so nothing is written there ({reason.rstrip('.')})."
+        return None
+    problem = output.error_output.partition("\n")[0].strip().removeprefix("fatal: ").rstrip(".")
+    return Refusal.of(path, RefusalCode.REPOSITORY_UNREADABLE, folder=str(top), problem=problem)
 
 
 def find_pending_git_operation(workspace: Path) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from roundtable.core.changeset import RefusalKind
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.languages import LANGUAGES, Language
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_outline_in_language
 from roundtable.workshop.symbols.signatures import match_nodes_by_signature
 from roundtable.workshop.symbols.spans import line_indentation, line_start_offset
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, keep_best_symbol_matches
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_errors, syntax_node_line
+from roundtable.workshop.symbols.syntax_trees import find_syntax_errors, syntax_node_line
 
 FRAME_CLASS_NAME = "_"
 """Name of the class that is put around a piece of code so that it can be parsed."""
@@ -35,7 +35,7 @@ def _parse_fragment_outlines(language: Language, path: str, text: bytes) -> Iter
 
 def find_symbol_variants(
     language: Language, path: str, text: bytes, query: SymbolQuery
-) -> tuple[SymbolVariant, ...] | SpliceRefusal:
+) -> tuple[SymbolVariant, ...] | Refusal:
     """Return the symbols of a text that match a query; those that match more of the name win."""
     defined: set[str] = set()
     readable = False
@@ -52,9 +52,8 @@ def find_symbol_variants(
             return tuple(SymbolVariant(outline, symbol) for symbol in matches)
         defined.update(symbol.base_name for symbol in outline.symbols)
     if readable:
-        known = ", ".join(sorted(defined - {FRAME_CLASS_NAME})[:5]) or "no named symbol"
-        sentence = f"The text for {query.parts[-1]} does not define {query.parts[-1]}, but {known}."
-        return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
+        found = ", ".join(sorted(defined - {FRAME_CLASS_NAME})[:5])
+        return Refusal.of(path, RefusalCode.SYMBOL_NOT_IN_TEXT, symbol=query.parts[-1], found=found)
     return explain_unparsable_fragment(language, path, text)
 
 
@@ -64,15 +63,14 @@ def _count_shared_parts(symbol: Symbol, query: SymbolQuery) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def explain_unparsable_fragment(language: Language, path: str, text: bytes) -> SpliceRefusal:
+def explain_unparsable_fragment(language: Language, path: str, text: bytes) -> Refusal:
     """Return why a text cannot be parsed: it is in another language, or has a syntax error."""
     for other in LANGUAGES:
         if other is not language and any(outline.symbols for outline in _parse_fragment_outlines(other, path, text)):
-            sentence = f"The text is {other.name}, but {path} is {language.name}."
-            return SpliceRefusal(RefusalKind.LANGUAGE, sentence)
+            return Refusal.of(path, RefusalCode.LANGUAGE_DIFFERS, language=other.name, expected=language.name)
     error = next(find_syntax_errors(language, text), None)
     line = syntax_node_line(text, error) if error else 1
-    return SpliceRefusal(RefusalKind.SYNTAX, f"Line {line} of the text for {path} is not valid {language.name}.")
+    return Refusal.of(path, RefusalCode.TEXT_SYNTAX, line=line, language=language.name)
 
 
 def filter_overloads_by_signature(symbols: Sequence[Symbol], others: Sequence[Symbol]) -> list[Symbol]:

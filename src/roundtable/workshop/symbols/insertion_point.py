@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.core.changeset import RefusalKind
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
 from roundtable.workshop.symbols.languages import Language, SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol
 from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, symbol_name_ends_with
 from roundtable.workshop.symbols.symbol_names import find_object_literal, syntax_node_text
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 _VISIBILITY_WORDS = {"private", "protected", "public", "module_function"}
 
@@ -105,12 +104,10 @@ class InsertionPoint(NamedTuple):
         )
 
 
-def find_symbol_insertion_point(
-    base: Outline, query: SymbolQuery, variant: SymbolVariant
-) -> InsertionPoint | SpliceRefusal:
+def find_symbol_insertion_point(base: Outline, query: SymbolQuery, variant: SymbolVariant) -> InsertionPoint | Refusal:
     """Return the insertion point for a symbol in a file that does not have it yet."""
     container = _find_container(base, query, variant)
-    if isinstance(container, SpliceRefusal):
+    if isinstance(container, Refusal):
         return container
     name = _name_in_container(variant.symbol)
     full_name = f"{container.name}.{name}" if container else name
@@ -123,8 +120,8 @@ def find_symbol_insertion_point(
         and _list_enclosing_conditions(base, symbol) == conditions
     ]
     if conditions and not siblings:
-        sentence = f"{variant.symbol.name} is inside `{conditions[0]}`, but no symbol of {base.path} is."
-        return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
+        facts = {"symbol": variant.symbol.name, "condition": conditions[0]}
+        return Refusal.of(base.path, RefusalCode.CONDITION_MISSING, **facts)
     siblings = _siblings_under_heading(base, container, variant, siblings, full_name)
     if isinstance(siblings, InsertionPoint):
         return siblings
@@ -183,7 +180,7 @@ def _original_scope(variant: SymbolVariant) -> str:
     )
 
 
-def _find_container(base: Outline, query: SymbolQuery, variant: SymbolVariant) -> Symbol | SpliceRefusal | None:
+def _find_container(base: Outline, query: SymbolQuery, variant: SymbolVariant) -> Symbol | Refusal | None:
     scope = _original_scope(variant) or ".".join(query.parts[:-1])
     is_free = variant.symbol.container is None and "." in variant.symbol.name
     if not scope or is_free:
@@ -204,12 +201,10 @@ def _find_container(base: Outline, query: SymbolQuery, variant: SymbolVariant) -
     if len(containers) == 1:
         return containers[0]
     if containers:
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{base.path} has {len(containers)} definitions of {scope}.")
+        return Refusal.of(base.path, RefusalCode.CONTAINER_AMBIGUOUS, count=len(containers), container=scope)
     if PurePosixPath(base.path).with_suffix("").parts[-len(parts) :] == parts:
         return None
-    return SpliceRefusal(
-        RefusalKind.NOT_FOUND, f"{base.path} has no {scope}, so {query.parts[-1]} cannot be added to it."
-    )
+    return Refusal.of(base.path, RefusalCode.CONTAINER_MISSING, container=scope, symbol=query.parts[-1])
 
 
 def _is_container(symbol: Symbol) -> bool:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.symbol_lookup import RequestedKind, parse_symbol_query
 
 _TAKE_WORDS = {
@@ -95,7 +96,7 @@ class UnclearDirective(NamedTuple):
     """A directive, or a part of it, that was not understood, and the reason."""
 
     text: str
-    reason: str
+    refusal: Refusal
 
 
 class DirectiveVocabulary(NamedTuple):
@@ -139,11 +140,7 @@ def parse_symbol_merge_directive(
     orders: list[MergeOrder | UnclearDirective] = []
     reasons = list(_REASON_CLAUSE.finditer(directive))
     if doubtful := next((word for reason in reasons for word in _find_doubtful_words(reason, vocabulary)), None):
-        return [
-            UnclearDirective(
-                directive, f"`{doubtful.written}` may be requested, or may belong to the reason before it."
-            )
-        ]
+        return [UnclearDirective(directive, Refusal.of("", RefusalCode.WORD_IN_REASON, word=doubtful.written))]
     for piece in _split_pieces(list(_classify_words(directive, vocabulary))):
         order = _parse_piece(piece, vocabulary)
         if (
@@ -151,7 +148,7 @@ def parse_symbol_merge_directive(
             and not _meanings(piece, _WordKind.SYMBOL)
             and set(_meanings(piece, _WordKind.SEAT)) - {vocabulary.base}
         ):
-            return [UnclearDirective(directive, order.reason)]
+            return [UnclearDirective(directive, order.refusal)]
         if isinstance(order, UnclearDirective) and reasons:
             order = order._replace(text=directive)
         if order:
@@ -324,21 +321,22 @@ def _parse_piece(piece: _Piece, vocabulary: DirectiveVocabulary) -> MergeOrder |
     text = " ".join(word.written for word in piece)
     unknown = next((word for word in piece if word.kind is _WordKind.UNKNOWN), None)
     if unknown:
-        alternatives = " or ".join(_find_seats(_POSSESSIVE.sub("", unknown.written).strip("`"), vocabulary))
-        reason = f"is ambiguous: {alternatives}" if alternatives else "is not a known seat, file or symbol"
-        return UnclearDirective(text, f"`{unknown.written}` {reason}.")
+        if seats := ", ".join(_find_seats(_POSSESSIVE.sub("", unknown.written).strip("`"), vocabulary)):
+            facts = {"word": unknown.written, "candidates": seats}
+            return UnclearDirective(text, Refusal.of("", RefusalCode.WORD_AMBIGUOUS, **facts))
+        return UnclearDirective(text, Refusal.of("", RefusalCode.WORD_UNKNOWN, word=unknown.written))
     if set(_meanings(piece, _WordKind.SEAT)) - {vocabulary.base}:
         piece = [word for word in piece if word.written.lower() not in _UNCHANGED_WORDS]
     seats = _seats_to_take_from(piece, vocabulary)
-    if reason := _explain_invalid_piece(piece, seats, vocabulary):
-        return UnclearDirective(text, reason)
+    if refusal := _refuse_invalid_piece(piece, seats, vocabulary):
+        return UnclearDirective(text, refusal)
     names, path = _named_symbols(piece, vocabulary), "".join(_meanings(piece, _WordKind.PATH))
     if _has_kind(piece, _WordKind.REMOVE):
         order = MergeOrder(MergeAction.REMOVE, "", names, path, _requested_kind(piece))
-        return order if names else UnclearDirective(text, "The directive does not say what to remove.")
+        return order if names else UnclearDirective(text, Refusal.of("", RefusalCode.NO_REMOVAL_NAMED))
     if seats == [vocabulary.base]:
         return None
-    return _make_take_order(piece, seats, names, path) or UnclearDirective(text, _explain_missing_part(seats))
+    return _make_take_order(piece, seats, names, path) or UnclearDirective(text, _refuse_missing_part(seats))
 
 
 def _seats_to_take_from(piece: _Piece, vocabulary: DirectiveVocabulary) -> list[str]:
@@ -360,23 +358,24 @@ def _with_roles(piece: _Piece, roles: Mapping[str, str]) -> str:
     return "".join(f"{roles[word.meaning] if word.kind is _WordKind.SEAT else word.written.lower()} " for word in piece)
 
 
-def _explain_invalid_piece(piece: _Piece, seats: list[str], vocabulary: DirectiveVocabulary) -> str:
-    """Return why a piece of known words is not an order; empty if it is one."""
+def _refuse_invalid_piece(piece: _Piece, seats: list[str], vocabulary: DirectiveVocabulary) -> Refusal | None:
+    """Return why a piece of known words is not an order; None if it is one."""
     others = [seat for seat in _meanings(piece, _WordKind.SEAT) if seat != vocabulary.base]
     if len(others) > 1:
-        return "The directive names several seats."
+        return Refusal.of("", RefusalCode.SEVERAL_SEATS)
     if len(_meanings(piece, _WordKind.PATH)) > 1:
-        return "The directive names several files."
+        return Refusal.of("", RefusalCode.SEVERAL_FILES)
     if _has_kind(piece, _WordKind.REMOVE) and others:
-        return f"Only code of the base can be removed, but the directive names {others[0]}."
+        return Refusal.of("", RefusalCode.REMOVAL_NOT_IN_BASE, seat=others[0])
     if _asks_for_several_things(piece, vocabulary):
-        return "The directive asks for several things at once."
+        return Refusal.of("", RefusalCode.SEVERAL_REQUESTS)
     is_replaced_by_nobody = (
         seats == [vocabulary.base]
         and not others
         and _BASE_REPLACED_BY_NOBODY.match(_with_roles(piece, {vocabulary.base: "BASE"}))
     )
-    return "The directive does not say clearly whose code to use." if is_replaced_by_nobody or len(seats) > 1 else ""
+    is_unclear = is_replaced_by_nobody or len(seats) > 1
+    return Refusal.of("", RefusalCode.WINNER_UNCLEAR) if is_unclear else None
 
 
 def _asks_for_several_things(piece: _Piece, vocabulary: DirectiveVocabulary) -> bool:
@@ -403,8 +402,10 @@ def _requested_kind(piece: _Piece) -> RequestedKind:
     return RequestedKind(kinds[0]) if len(kinds) == 1 else RequestedKind.ANY
 
 
-def _explain_missing_part(seats: list[str]) -> str:
-    return f"The directive does not say what to take from {seats[0]}." if seats else "The directive names no seat."
+def _refuse_missing_part(seats: list[str]) -> Refusal:
+    if not seats:
+        return Refusal.of("", RefusalCode.NO_SEAT_NAMED)
+    return Refusal.of("", RefusalCode.NO_PART_NAMED, seat=seats[0])
 
 
 def _make_take_order(piece: _Piece, seats: list[str], names: tuple[str, ...], path: str) -> MergeOrder | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from roundtable.core.changeset import RefusalKind
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.imports import Import, parse_file_imports
 from roundtable.workshop.symbols.languages import Language, SymbolKind, find_source_language
 from roundtable.workshop.symbols.signatures import is_overload_signature, symbol_signature_line
@@ -26,7 +26,7 @@ from roundtable.workshop.symbols.symbol_names import (
     parse_symbol_name_and_kind,
     syntax_node_text,
 )
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, parse_syntax_tree
+from roundtable.workshop.symbols.syntax_trees import parse_syntax_tree
 
 _NAME_NODES = {
     "identifier", "type_identifier", "field_identifier", "property_identifier", "package_identifier",
@@ -169,11 +169,11 @@ class Outline:
         return self.source[line_start_offset(self.source, symbol.start) : symbol.end]
 
 
-def parse_source_outline(path: str, source: bytes) -> Outline | SpliceRefusal:
+def parse_source_outline(path: str, source: bytes) -> Outline | Refusal:
     """Return a file's symbols and imports, or a refusal for an unknown language. Skips broken code."""
     language = find_source_language(path)
     if language is None:
-        return SpliceRefusal(RefusalKind.LANGUAGE, f"The language of {path} is not supported for symbol edits.")
+        return Refusal.of(path, RefusalCode.LANGUAGE_UNSUPPORTED)
     return parse_outline_in_language(language, path, source)
 
 

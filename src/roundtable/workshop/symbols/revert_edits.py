@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
+from roundtable.core.refusals import Refusal
 from roundtable.workshop.symbols.fragments import SymbolVariant
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.splice import match_symbol_to_variant
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 from roundtable.workshop.symbols.transplant import splice_symbol_with_dependencies
 
 _CONTAINER_KINDS = frozenset({SymbolKind.CLASS, SymbolKind.SCOPE})
@@ -38,7 +38,7 @@ def revert_unrelated_symbol_edits(
     """
     old, current = parse_source_outline(path, before), parse_source_outline(path, after)
     restored: list[str] = []
-    if isinstance(old, SpliceRefusal) or isinstance(current, SpliceRefusal):
+    if isinstance(old, Refusal) or isinstance(current, Refusal):
         return RevertedEdits(after, ())
     ambiguous = _repeated_names(old) | _repeated_names(current)
     old_names, kept_names = {new_symbol.name for new_symbol in old.symbols}, requested | new
@@ -106,9 +106,9 @@ def _restore_symbol(current: Outline, counterparts: Sequence[Symbol], old: Outli
     request = match_symbol_to_variant(
         current, SymbolQuery(tuple(symbol.name.split("."))), counterparts, [SymbolVariant(old, symbol)]
     )
-    spliced = request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
-    outline = spliced if isinstance(spliced, SpliceRefusal) else parse_source_outline(current.path, spliced.source)
-    return None if isinstance(outline, SpliceRefusal) else outline
+    spliced = request if isinstance(request, Refusal) else splice_symbol_with_dependencies(request)
+    outline = spliced if isinstance(spliced, Refusal) else parse_source_outline(current.path, spliced.source)
+    return None if isinstance(outline, Refusal) else outline
 
 
 def find_partial_file_symbols(path: str, source: bytes, text: bytes, *, alone: bool) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def find_partial_file_symbols(path: str, source: bytes, text: bytes, *, alone: b
     does. A change of this file `alone` may also rename or remove symbols; such a text is the whole file.
     """
     old, new = parse_source_outline(path, source), parse_source_outline(path, text)
-    if isinstance(old, SpliceRefusal) or isinstance(new, SpliceRefusal) or not new.symbols:
+    if isinstance(old, Refusal) or isinstance(new, Refusal) or not new.symbols:
         return ()
     before, after = (
         tuple(symbol.name for symbol in outline.symbols if symbol.container is None) for outline in (old, new)

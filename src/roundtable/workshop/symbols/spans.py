@@ -25,7 +25,7 @@ def _wraps_one_symbol(language: Language, wrapper: Node) -> bool:
     count = 0
     for index in range(wrapper.named_child_count):
         child = wrapper.named_child(index)
-        count += child is not None and (child.type in language.symbols or child.type in language.transparent)
+        count += bool(child) and (child.type in language.symbols or child.type in language.transparent)
         if count > 1:
             return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from roundtable.core.changeset import RefusalKind
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.fragments import (
     FRAME_CLASS_NAME,
     SymbolVariant,
@@ -22,7 +22,7 @@ from roundtable.workshop.symbols.symbol_lookup import (
     interchangeable_symbol_kind,
     parse_symbol_query,
 )
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_errors, syntax_node_line
+from roundtable.workshop.symbols.syntax_trees import find_syntax_errors, syntax_node_line
 
 
 class SpliceRequest(NamedTuple):
@@ -34,15 +34,15 @@ class SpliceRequest(NamedTuple):
     variant: SymbolVariant
 
 
-def splice_symbol(read: SpliceRequest) -> bytes | SpliceRefusal:
+def splice_symbol(read: SpliceRequest) -> bytes | Refusal:
     """Return the file with the variant: replaced if the file has the symbol, else added."""
     return _replace_symbol(read.base, read.target, read.variant) if read.target else _add_symbol(read)
 
 
-def remove_symbol_from_source(base: Outline, symbols: Sequence[Symbol]) -> bytes | SpliceRefusal:
+def remove_symbol_from_source(base: Outline, symbols: Sequence[Symbol]) -> bytes | Refusal:
     """Return the file without the one symbol, and without the blank lines above it."""
     if len(symbols) > 1 or not symbols[0].declared_alone:
-        return _ambiguous(base.path, symbols)
+        return _ambiguous(base.path, RefusalCode.SYMBOL_AMBIGUOUS, symbols)
     comma = find_trailing_comma(symbols[0].node)
     source, start, end = base.source, symbols[0].start, comma.end_byte if comma else symbols[0].end
     if line_start_offset(source, start) != start or start == 0 or source[start - 1 : start] == b"\n":
@@ -55,25 +55,25 @@ def remove_symbol_from_source(base: Outline, symbols: Sequence[Symbol]) -> bytes
     return verify_spliced_source(base, source[:start] + source[end:])
 
 
-def match_splice_to_symbol(path: str, source: bytes, symbol: str, text: bytes) -> SpliceRequest | SpliceRefusal:
+def match_splice_to_symbol(path: str, source: bytes, symbol: str, text: bytes) -> SpliceRequest | Refusal:
     """Return which symbol of the file is meant, and the one variant of it in the text."""
     base = parse_source_outline(path, source)
-    if isinstance(base, SpliceRefusal):
+    if isinstance(base, Refusal):
         return base
     query = parse_symbol_query(symbol)
     if not query.parts:
-        return SpliceRefusal(RefusalKind.NOT_FOUND, f"The edit of {path} does not name a symbol.")
+        return Refusal.of(path, RefusalCode.SYMBOL_UNNAMED)
     variants = find_symbol_variants(base.language, path, text, query)
     return (
         variants
-        if isinstance(variants, SpliceRefusal)
+        if isinstance(variants, Refusal)
         else match_symbol_to_variant(base, query, find_symbols_by_query(base, query), variants)
     )
 
 
 def match_symbol_to_variant(
     base: Outline, query: SymbolQuery, candidates: Sequence[Symbol], variants: Sequence[SymbolVariant]
-) -> SpliceRequest | SpliceRefusal:
+) -> SpliceRequest | Refusal:
     """Return the one symbol of a file and the one variant that belong together."""
     new_symbols = filter_overloads_by_signature([variant.symbol for variant in variants], candidates)
     targets = filter_overloads_by_signature(
@@ -86,24 +86,22 @@ def match_symbol_to_variant(
         new_symbols,
     )
     if len(new_symbols) > 1:
-        return _ambiguous("the text", new_symbols)
+        return _ambiguous(base.path, RefusalCode.TEXT_AMBIGUOUS, new_symbols)
     if len(targets) > 1:
-        return _ambiguous(base.path, targets)
+        return _ambiguous(base.path, RefusalCode.SYMBOL_AMBIGUOUS, targets)
     chosen = next(variant for variant in variants if variant.symbol is new_symbols[0])
     if not all(symbol.declared_alone for symbol in (*new_symbols, *targets)):
-        sentence = f"{chosen.symbol.base_name} shares one declaration with other names, so it cannot be replaced alone."
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
+        return Refusal.of(base.path, RefusalCode.DECLARATION_SHARED, symbol=chosen.symbol.base_name)
     if targets and not _can_replace(chosen.symbol, targets[0]):
         old, new = targets[0], new_symbols[0]
-        sentence = f"{old.name} is a {old.kind} in {base.path}, but {new.name} is a {new.kind} in the text."
-        return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
+        facts = {"old": old.name, "old_kind": old.kind, "new": new.name, "new_kind": new.kind}
+        return Refusal.of(base.path, RefusalCode.KIND_DIFFERS, **facts)
     if (
         targets
         and new_symbols[0].container
         and is_in_singleton_class(new_symbols[0]) is not is_in_singleton_class(targets[0])
     ):
-        sentence = f"{targets[0].name} is in `class << self` in only one of {base.path} and the text."
-        return SpliceRefusal(RefusalKind.NOT_FOUND, sentence)
+        return Refusal.of(base.path, RefusalCode.SINGLETON_CLASS_DIFFERS, symbol=targets[0].name)
     return SpliceRequest(base, query, targets[0] if targets else None, chosen)
 
 
@@ -113,11 +111,9 @@ def _can_replace(symbol: Symbol, target: Symbol) -> bool:
     return interchangeable_symbol_kind(symbol) is interchangeable_symbol_kind(target) and len(owners) < 2
 
 
-def _ambiguous(where: str, symbols: Sequence[Symbol]) -> SpliceRefusal:
+def _ambiguous(path: str, code: RefusalCode, symbols: Sequence[Symbol]) -> Refusal:
     several = "; ".join(dict.fromkeys(symbol.signature for symbol in symbols[:4]))
-    return SpliceRefusal(
-        RefusalKind.AMBIGUOUS, f"{symbols[0].name} is ambiguous in {where}. Possible symbols: {several}."
-    )
+    return Refusal.of(path, code, symbol=symbols[0].name, candidates=several)
 
 
 def detect_source_newline(source: bytes) -> bytes:
@@ -126,7 +122,7 @@ def detect_source_newline(source: bytes) -> bytes:
     return b"\r\n" if position > 0 and source[position - 1 : position] == b"\r" else b"\n"
 
 
-def _replace_symbol(base: Outline, target: Symbol, variant: SymbolVariant) -> bytes | SpliceRefusal:
+def _replace_symbol(base: Outline, target: Symbol, variant: SymbolVariant) -> bytes | Refusal:
     symbol, source = variant.symbol, base.source
     has_comment = symbol.start < symbol.start_without_comments
     start = target.start if has_comment else target.start_without_comments
@@ -139,10 +135,10 @@ def _replace_symbol(base: Outline, target: Symbol, variant: SymbolVariant) -> by
     return verify_spliced_source(base, source[:start] + text + source[target.end :], target.name, start)
 
 
-def _add_symbol(read: SpliceRequest) -> bytes | SpliceRefusal:
+def _add_symbol(read: SpliceRequest) -> bytes | Refusal:
     base, variant, source = read.base, read.variant, read.base.source
     point = find_symbol_insertion_point(base, read.query, variant)
-    if isinstance(point, SpliceRefusal):
+    if isinstance(point, Refusal):
         return point
     text = reindent_symbol_source(variant, True, point.indent, detect_source_newline(source))
     before, after = point.text_around(detect_source_newline(source))
@@ -150,16 +146,15 @@ def _add_symbol(read: SpliceRequest) -> bytes | SpliceRefusal:
     return verify_spliced_source(base, result, point.symbol_name, point.offset + len(before))
 
 
-def verify_spliced_source(base: Outline, result: bytes, name: str = "", offset: int = 0) -> bytes | SpliceRefusal:
+def verify_spliced_source(base: Outline, result: bytes, name: str = "", offset: int = 0) -> bytes | Refusal:
     """Return the result if it has no new syntax errors and the symbol is where it was put."""
     after = parse_source_outline(base.path, result)
-    if isinstance(after, SpliceRefusal):
+    if isinstance(after, Refusal):
         return after
     errors = list(find_syntax_errors(base.language, result))
     if len(errors) > sum(1 for _ in find_syntax_errors(base.language, base.source)):
         line = syntax_node_line(result, errors[0])
-        sentence = f"Line {line} of {base.path} would not be valid {base.language.name} with this change."
-        return SpliceRefusal(RefusalKind.SYNTAX, sentence)
+        return Refusal.of(base.path, RefusalCode.RESULT_SYNTAX, line=line, language=base.language.name)
     if name and not any(symbol.name == name and symbol.start <= offset < symbol.end for symbol in after.symbols):
-        return SpliceRefusal(RefusalKind.NOT_FOUND, f"The inserted text would not define {name} in {base.path}.")
+        return Refusal.of(base.path, RefusalCode.SYMBOL_NOT_DEFINED, symbol=name)
     return result

@@ -13,15 +13,14 @@ from typing import NamedTuple, cast
 import tree_sitter
 from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 
-from roundtable.core.changeset import RefusalKind
 from roundtable.workshop.symbols.languages import Language, find_source_language
 
 
-class SpliceRefusal(NamedTuple):
-    """The reason why a symbol was not spliced: the kind of refusal, and one sentence for people."""
+class SyntaxProblem(NamedTuple):
+    """The line on which a source does not parse, counted from 1, and the name of its language."""
 
-    kind: RefusalKind
-    sentence: str
+    line: int
+    language: str
 
 
 @lru_cache(maxsize=16)
@@ -56,15 +55,13 @@ def find_syntax_errors(language: Language, source: bytes) -> Iterator[Node]:
         yield from (node for node in captures.get("it", ()) if not node.child_count)
 
 
-def find_first_syntax_error(path: str, source: bytes) -> str | None:
-    """Return one sentence about the first syntax error; None if there is none or the language is unknown."""
+def find_first_syntax_error(path: str, source: bytes) -> SyntaxProblem | None:
+    """Return the first syntax error; None if there is none or the language is unknown."""
     language = find_source_language(path)
     if language is None:
         return None
     error = next(find_syntax_errors(language, source), None)
-    if error is None:
-        return None
-    return f"Line {syntax_node_line(source, error)} of {path} is not valid {language.name}."
+    return None if error is None else SyntaxProblem(syntax_node_line(source, error), language.name)
 
 
 def syntax_node_line(source: bytes, node: Node) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from roundtable.core.changeset import RefusalKind
 from roundtable.core.effects import Contribution, RemovedSymbol, UnmergedDirective
+from roundtable.core.refusals import Refusal, RefusalCode, distinct_refusals
 from roundtable.workshop.symbols.fragments import SymbolVariant, explain_unparsable_fragment
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.merge_directives import (
@@ -30,13 +30,11 @@ from roundtable.workshop.symbols.symbol_lookup import (
     find_symbols_by_same_query_form,
     parse_symbol_query,
 )
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal, find_syntax_errors
+from roundtable.workshop.symbols.syntax_trees import find_syntax_errors
 from roundtable.workshop.symbols.transplant import insert_import_statements, splice_symbol_with_dependencies
 
 CandidateFiles = Mapping[str, bytes]
-_REMOVAL_NOT_ASKED = SpliceRefusal(
-    RefusalKind.MISSING, "A MUST_FIX directive asks for a fix, so it cannot remove code."
-)
+_REMOVAL_NOT_ASKED = Refusal.of("", RefusalCode.FIX_REMOVES_CODE)
 
 
 class SynthesizedFiles(NamedTuple):
@@ -53,7 +51,7 @@ class _Result(NamedTuple):
 
     files: dict[str, bytes]
     took: tuple[Contribution, ...] = ()
-    conflicts: tuple[str, ...] = ()
+    conflicts: tuple[Refusal, ...] = ()
     removed: tuple[RemovedSymbol, ...] = ()
 
 
@@ -76,16 +74,17 @@ def merge_candidate_symbols(
     for directive, may_remove in wanted:
         for order in parse_symbol_merge_directive(directive, vocabulary):
             if isinstance(order, UnclearDirective):
-                unmerged.append(UnmergedDirective(order.text, order.reason, _files_named_in(order.text, vocabulary)))
+                concerned = _files_named_in(order.text, vocabulary)
+                unmerged.append(UnmergedDirective(order.text, (order.refusal,), concerned))
                 continue
             result = (
                 _carry_out(order, files, candidates)
                 if may_remove or order.action is not MergeAction.REMOVE
                 else _REMOVAL_NOT_ASKED
             )
-            if isinstance(result, SpliceRefusal):
+            if isinstance(result, Refusal):
                 paths = _files_of_order(order, files, candidates) or _files_named_in(directive, vocabulary)
-                unmerged.append(UnmergedDirective(directive, result.sentence, paths))
+                unmerged.append(UnmergedDirective(directive, (result,), paths))
                 continue
             files.update(result.files)
             later = (*result.took, *result.removed)
@@ -94,9 +93,8 @@ def merge_candidate_symbols(
             )
             removed = [removal for removal in removed if not _is_superseded(removal, later)] + list(result.removed)
             if result.conflicts:
-                unmerged.append(
-                    UnmergedDirective(directive, " ".join(dict.fromkeys(result.conflicts)), tuple(result.files))
-                )
+                conflicts = distinct_refusals(result.conflicts)
+                unmerged.append(UnmergedDirective(directive, conflicts, tuple(result.files)))
     return SynthesizedFiles(files, tuple(took), tuple(unmerged), tuple(removed))
 
 
@@ -141,7 +139,7 @@ def _files_of_order(
 
 def _carry_out(
     order: MergeOrder, files: dict[str, bytes], candidates: Mapping[str, CandidateFiles]
-) -> _Result | SpliceRefusal:
+) -> _Result | Refusal:
     donor_files = candidates.get(order.seat, {})
     match order.action:
         case MergeAction.TAKE_FILE:
@@ -155,29 +153,29 @@ def _carry_out(
 
 
 def _carry_out_each(
-    order: MergeOrder, files: dict[str, bytes], carry_out: Callable[[str, CandidateFiles], _Result | SpliceRefusal]
-) -> _Result | SpliceRefusal:
+    order: MergeOrder, files: dict[str, bytes], carry_out: Callable[[str, CandidateFiles], _Result | Refusal]
+) -> _Result | Refusal:
     """Carry out an order for all its symbols, one after the other; all of them or none."""
     result = _Result({})
     for name in order.names:
         next_result = carry_out(name, {**files, **result.files})
-        if isinstance(next_result, SpliceRefusal):
+        if isinstance(next_result, Refusal):
             return next_result
         result = _combine(result, next_result)
     return result
 
 
-def _take_file(order: MergeOrder, donor_files: CandidateFiles) -> _Result | SpliceRefusal:
+def _take_file(order: MergeOrder, donor_files: CandidateFiles) -> _Result | Refusal:
     if order.path not in donor_files:
-        return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no file {order.path}.")
+        return Refusal.of(order.path, RefusalCode.SEAT_LACKS_FILE, seat=order.seat)
     return _Result({order.path: donor_files[order.path]}, (Contribution(order.path, "", order.seat),))
 
 
-def _take_imports(order: MergeOrder, files: CandidateFiles, donor_files: CandidateFiles) -> _Result | SpliceRefusal:
+def _take_imports(order: MergeOrder, files: CandidateFiles, donor_files: CandidateFiles) -> _Result | Refusal:
     result = _Result({})
     for donor in _outlines(donor_files, order.path):
         base = parse_source_outline(donor.path, files.get(donor.path, b""))
-        if donor.path not in files or isinstance(base, SpliceRefusal):
+        if donor.path not in files or isinstance(base, Refusal):
             continue
         existing = {statement.text for statement in base.imports}
         lines = list(dict.fromkeys(statement.text for statement in donor.imports if statement.text not in existing))
@@ -185,38 +183,34 @@ def _take_imports(order: MergeOrder, files: CandidateFiles, donor_files: Candida
         took = tuple(Contribution(donor.path, line, order.seat) for line in lines)
         result = _Result({**result.files, donor.path: source}, result.took + took)
     if not result.files:
-        return SpliceRefusal(RefusalKind.MISSING, f"{order.seat} has no file whose imports fit a file of the base.")
+        return Refusal.of(order.path, RefusalCode.SEAT_LACKS_IMPORTS, seat=order.seat)
     return result
 
 
-def _remove_symbol(order: MergeOrder, name: str, files: CandidateFiles) -> _Result | SpliceRefusal:
-    symbol = _find_only(order, name, files, "The base")
-    if isinstance(symbol, SpliceRefusal):
+def _remove_symbol(order: MergeOrder, name: str, files: CandidateFiles) -> _Result | Refusal:
+    symbol = _find_only(order, name, files)
+    if isinstance(symbol, Refusal):
         return symbol
     source = remove_symbol_from_source(symbol.file, symbol.symbols)
     path, name_in_file = symbol.file.path, symbol.symbols[0].name
     return (
-        source
-        if isinstance(source, SpliceRefusal)
-        else _Result({path: source}, removed=(RemovedSymbol(path, name_in_file),))
+        source if isinstance(source, Refusal) else _Result({path: source}, removed=(RemovedSymbol(path, name_in_file),))
     )
 
 
-def _take_symbol(
-    order: MergeOrder, name: str, files: CandidateFiles, donor_files: CandidateFiles
-) -> _Result | SpliceRefusal:
+def _take_symbol(order: MergeOrder, name: str, files: CandidateFiles, donor_files: CandidateFiles) -> _Result | Refusal:
     match = _find_only(order, name, donor_files, order.seat)
-    if isinstance(match, SpliceRefusal):
+    if isinstance(match, Refusal):
         return match
     path = match.file.path
     base = parse_source_outline(path, files[path]) if path in files else None
     if not isinstance(base, Outline):
-        return SpliceRefusal(RefusalKind.MISSING, f"The base has no file {path}. Take {order.seat}'s file as a whole.")
+        return Refusal.of(path, RefusalCode.BASE_LACKS_FILE, seat=order.seat)
     query = parse_symbol_query(name, order.kind)
     targets = [] if order.is_new else find_symbols_by_same_query_form(base, query, match.symbols[0])
     if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in match.there(base)}:
-        sentence = f"{name} is {targets[0].name} in the base, but {match.symbols[0].name} in {order.seat}'s {path}."
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, sentence)
+        facts = {"symbol": name, "in_base": targets[0].name, "in_seat": match.symbols[0].name, "seat": order.seat}
+        return Refusal.of(path, RefusalCode.SYMBOL_DIFFERS, **facts)
     return _splice_taken(order.seat, base, query, match, files, donor_files)
 
 
@@ -227,7 +221,7 @@ def _splice_taken(
     match: _FoundSymbols,
     files: CandidateFiles,
     donor_files: CandidateFiles,
-) -> _Result | SpliceRefusal:
+) -> _Result | Refusal:
     """Return the base's file with one symbol of a seat, and the files that its new imports need."""
     if any(find_syntax_errors(match.file.language, match.file.source)):
         return explain_unparsable_fragment(match.file.language, base.path, match.file.source)
@@ -237,8 +231,8 @@ def _splice_taken(
         query.filter_by_parameters(match.there(base), base.language),
         [SymbolVariant(match.file, symbol) for symbol in match.symbols],
     )
-    transplanted = request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
-    if isinstance(transplanted, SpliceRefusal):
+    transplanted = request if isinstance(request, Refusal) else splice_symbol_with_dependencies(request)
+    if isinstance(transplanted, Refusal):
         return transplanted
     took = tuple(Contribution(base.path, name, seat) for name in (*transplanted.symbols, *transplanted.imports))
     result = _Result({base.path: transplanted.source}, took, transplanted.conflicts)
@@ -267,7 +261,7 @@ def _take_imported_files(
             for symbol in donor.symbols:
                 current = {**files, **result.files}
                 base = parse_source_outline(donor.path, current[donor.path])
-                if symbol.container is not None or symbol.base_name not in words or isinstance(base, SpliceRefusal):
+                if symbol.container is not None or symbol.base_name not in words or isinstance(base, Refusal):
                     continue
                 if not find_counterpart_symbols(base, donor, symbol):
                     query = SymbolQuery(tuple(symbol.name.split(".")))
@@ -304,18 +298,19 @@ class _FoundSymbols(NamedTuple):
         )
 
 
-def _find_only(order: MergeOrder, name: str, files: CandidateFiles, owner: str) -> _FoundSymbols | SpliceRefusal:
-    """Return the only place that a name means in these files, or a refusal."""
+def _find_only(order: MergeOrder, name: str, files: CandidateFiles, seat: str = "") -> _FoundSymbols | Refusal:
+    """Return the only place that a name means in these files of a seat or of the base, or a refusal."""
     matches = [
         match for match in _find_all(files, parse_symbol_query(name, order.kind)) if order.path in {"", match.file.path}
     ]
     places = list(dict.fromkeys((symbol.name, match.file.path) for match in matches for symbol in match.symbols))
     if not places:
-        where = order.path or "any file"
-        return SpliceRefusal(RefusalKind.NOT_FOUND, f"{owner} has no {name} in {where}.")
+        if seat:
+            return Refusal.of(order.path, RefusalCode.SEAT_LACKS_SYMBOL, seat=seat, symbol=name)
+        return Refusal.of(order.path, RefusalCode.BASE_LACKS_SYMBOL, symbol=name)
     if len(places) > 1:
-        alternatives = ", ".join(f"{symbol} in {path}" for symbol, path in places[:4])
-        return SpliceRefusal(RefusalKind.AMBIGUOUS, f"{name} is ambiguous. Possible symbols: {alternatives}.")
+        several = ", ".join(f"{symbol} ({path})" for symbol, path in places[:4])
+        return Refusal.of(order.path, RefusalCode.SYMBOL_IN_SEVERAL_PLACES, symbol=name, candidates=several)
     return matches[0]
 
 

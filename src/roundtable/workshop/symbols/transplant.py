@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
 from roundtable.workshop.symbols.imports import FUTURE_ANNOTATIONS, Import, is_future_import
 from roundtable.workshop.symbols.languages import SymbolKind
@@ -28,11 +29,10 @@ from roundtable.workshop.symbols.splice import (
 )
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, find_counterpart_symbols, interchangeable_symbol_kind
 from roundtable.workshop.symbols.symbol_names import syntax_node_text
-from roundtable.workshop.symbols.syntax_trees import SpliceRefusal
 
 
-def _update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """Update the prototypes of a replaced symbol to its new signature; also return a warning if there is none."""
+def _update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[bytes, tuple[Refusal, ...]]:
+    """Update the prototypes of a replaced symbol to its new signature; also return a conflict if there is none."""
     old, (donor, new) = request.target, request.variant
     if old is None or new.kind is SymbolKind.PROTOTYPE or _prototype_key(old) == _prototype_key(new):
         return source, ()
@@ -48,8 +48,9 @@ def _update_symbol_prototypes(request: SpliceRequest, source: bytes) -> tuple[by
             if new_prototype
             else None
         )
-        if updated is None or isinstance(updated, SpliceRefusal):
-            return source, (f"{base.path} still declares `{old.name}` as `{stale.signature}`.",)
+        if updated is None or isinstance(updated, Refusal):
+            facts = {"symbol": old.name, "found": stale.signature}
+            return source, (Refusal.of(base.path, RefusalCode.PROTOTYPE_STALE, **facts),)
         source = updated
     return source, ()
 
@@ -80,8 +81,8 @@ def _stale_prototypes(file: Outline, symbol: Symbol, known: Symbol | None = None
     )
 
 
-def _describe_missing_struct_fields(base: Outline, donor: Outline, symbols: Sequence[Symbol]) -> Iterator[str]:
-    """Yield a sentence for each struct of the base that lacks fields which the taken symbols use."""
+def _find_missing_struct_fields(base: Outline, donor: Outline, symbols: Sequence[Symbol]) -> Iterator[Refusal]:
+    """Yield a conflict for each struct of the base that lacks fields which the taken symbols use."""
     usages = [donor.name_usage(symbol) for symbol in symbols]
     used = {name for usage in usages for name in usage.used | usage.members} - {
         symbol.base_name for symbol in base.symbols
@@ -92,7 +93,7 @@ def _describe_missing_struct_fields(base: Outline, donor: Outline, symbols: Sequ
         known = set(_field_names(*counterparts))
         missing = ", ".join(f"`{name}`" for name in dict.fromkeys(used_fields) if name not in known)
         if counterparts and missing:
-            yield f"The new code uses {missing}, but {struct.name} has no such field in {base.path}."
+            yield Refusal.of(base.path, RefusalCode.FIELDS_MISSING, fields=missing, symbol=struct.name)
 
 
 def _field_names(*structs: Symbol) -> Iterator[str]:
@@ -191,19 +192,19 @@ class TransplantedSymbol(NamedTuple):
     source: bytes
     symbols: tuple[str, ...]
     imports: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
+    conflicts: tuple[Refusal, ...] = ()
 
 
-def transplant_symbol(path: str, source: bytes, symbol: str, text: bytes) -> TransplantedSymbol | SpliceRefusal:
+def transplant_symbol(path: str, source: bytes, symbol: str, text: bytes) -> TransplantedSymbol | Refusal:
     """Insert a symbol of a text into a source, with the helpers and imports that it needs."""
     request = match_splice_to_symbol(path, source, symbol, text)
-    return request if isinstance(request, SpliceRefusal) else splice_symbol_with_dependencies(request)
+    return request if isinstance(request, Refusal) else splice_symbol_with_dependencies(request)
 
 
-def splice_symbol_with_dependencies(request: SpliceRequest) -> TransplantedSymbol | SpliceRefusal:
+def splice_symbol_with_dependencies(request: SpliceRequest) -> TransplantedSymbol | Refusal:
     """Splice a symbol, with the helpers and imports of its own file that it needs."""
     result = splice_symbol(request)
-    if isinstance(result, SpliceRefusal):
+    if isinstance(result, Refusal):
         return result
     path, source, (donor, first_symbol) = request.base.path, request.base.source, request.variant
     result, stale = _update_symbol_prototypes(request, result)
@@ -213,24 +214,24 @@ def splice_symbol_with_dependencies(request: SpliceRequest) -> TransplantedSymbo
         at_home = _as_named_in_base(helper, request)
         existing = find_counterpart_symbols(base, donor, at_home)
         if existing:
-            conflicts += (
-                [_describe_conflict(path, helper, existing[0])] if _have_other_parameters(existing, helper) else []
-            )
+            if _have_other_parameters(existing, helper):
+                facts = {"expected": helper.signature, "found": existing[0].signature}
+                conflicts.append(Refusal.of(path, RefusalCode.SIGNATURE_DIFFERS, **facts))
         elif helper.base_name not in {statement.name for statement in (*base.imports, *donor.imports)}:
             extended = splice_symbol(
                 SpliceRequest(base, SymbolQuery(tuple(at_home.name.split("."))), None, SymbolVariant(donor, helper))
             )
-            if isinstance(extended, SpliceRefusal):
-                conflicts.append(extended.sentence)
+            if isinstance(extended, Refusal):
+                conflicts.append(extended)
             else:
                 result = extended
                 taken.append(helper)
-    conflicts += _describe_missing_struct_fields(parse_outline_in_language(donor.language, path, result), donor, taken)
+    conflicts += _find_missing_struct_fields(parse_outline_in_language(donor.language, path, result), donor, taken)
     result, unlisted = _add_to_export_lists(path, result, donor, taken[1:] if request.target else taken)
     base = parse_outline_in_language(donor.language, path, source)
     statements, conflicting = _imports_needed(base, donor, taken)
     verified = verify_spliced_source(base, insert_import_statements(path, base, result, statements))
-    if isinstance(verified, SpliceRefusal):
+    if isinstance(verified, Refusal):
         return verified
     return TransplantedSymbol(
         verified, tuple(symbol.name for symbol in taken), statements, (*conflicts, *unlisted, *conflicting)
@@ -244,14 +245,16 @@ def _as_named_in_base(helper: Symbol, request: SpliceRequest) -> Symbol:
     return replace(helper, name=f"{scope}.{name}") if name != helper.name and scope else helper
 
 
-def _add_to_export_lists(path: str, source: bytes, donor: Outline, new: Sequence[Symbol]) -> tuple[bytes, list[str]]:
-    """Add new symbols to the export lists; also return a sentence for each that could not be added."""
-    unlisted: list[str] = []
+def _add_to_export_lists(
+    path: str, source: bytes, donor: Outline, new: Sequence[Symbol]
+) -> tuple[bytes, list[Refusal]]:
+    """Add new symbols to the export lists; also return a conflict for each that could not be added."""
+    unlisted: list[Refusal] = []
     for symbol in new:
         extended = _add_symbol_to_export_list(
             parse_outline_in_language(donor.language, path, source), donor, symbol, detect_source_newline(source)
         )
-        unlisted += [] if extended else [f"{symbol.name} is exported in its own file, but not in {path}."]
+        unlisted += [] if extended else [Refusal.of(path, RefusalCode.NOT_EXPORTED, symbol=symbol.name)]
         source = extended or source
     return source, unlisted
 
@@ -296,12 +299,8 @@ def _have_other_parameters(existing: Sequence[Symbol], helper: Symbol) -> bool:
     )
 
 
-def _describe_conflict(path: str, helper: Symbol, existing: Symbol) -> str:
-    return f"The new code expects `{helper.signature}`, but {path} has `{existing.signature}`."
-
-
-def _imports_needed(base: Outline, donor: Outline, symbols: Sequence[Symbol]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the import statements to add, and a sentence for each that conflicts with one of the base."""
+def _imports_needed(base: Outline, donor: Outline, symbols: Sequence[Symbol]) -> tuple[tuple[str, ...], list[Refusal]]:
+    """Return the import statements to add, and a conflict for each that contradicts one of the base."""
     usages = [donor.name_usage(symbol) for symbol in symbols]
     used = {name for usage in usages for name in usage.used | usage.called}.union(*map(donor.names_above, symbols))
     used |= {FUTURE_ANNOTATIONS} if any(_is_annotated(symbol.outer_node) for symbol in symbols) else set()
@@ -314,7 +313,7 @@ def _imports_needed(base: Outline, donor: Outline, symbols: Sequence[Symbol]) ->
     written = {_normalize_statement(statement.text) for statement in base.imports}
     defined = {symbol.base_name for symbol in base.symbols}
     statements: dict[str, None] = {}
-    conflicts: list[str] = []
+    conflicts: list[Refusal] = []
     for statement in donor.imports:
         if (
             not statement.name
@@ -325,7 +324,8 @@ def _imports_needed(base: Outline, donor: Outline, symbols: Sequence[Symbol]) ->
             continue
         rival = existing.get(statement.name)
         if rival and not _can_coexist(statement, rival):
-            conflicts.append(f"The new code needs `{statement.text}`, but {base.path} has `{rival.text}`.")
+            facts = {"expected": statement.text, "found": rival.text}
+            conflicts.append(Refusal.of(base.path, RefusalCode.IMPORT_DIFFERS, **facts))
         else:
             statements[statement.text] = None
     base_usage = base.name_usage()

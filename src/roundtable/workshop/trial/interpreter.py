@@ -6,9 +6,27 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from roundtable.workshop.repo.git import find_enclosing_git_repository, open_git
+
+_START_ISOLATED = (
+    "import sys; del sys.path[0]; import runpy, unittest, {0}; sys.path.insert(0, ''); "
+    "runpy.run_module('{0}', run_name='__main__', alter_sys=True)"
+)
+"""Starts a module like `python -m`, but imports it before the working folder is on the path. Without `-P`, which a
+Python before 3.11 does not have."""
+
+
+def isolated_test_command(python: str, runner: str, *args: str) -> tuple[str, ...]:
+    """Return the command that runs a test runner of this Python, so that a file of the tree cannot take its place."""
+    return (python, "-c", _START_ISOLATED.format(runner), *args)
+
+
+def is_isolated_test_command(argv: Sequence[str]) -> bool:
+    """Tell whether a command is one of `isolated_test_command`; such a command prints how many tests ran."""
+    return tuple(argv[1:3]) in {("-c", _START_ISOLATED.format(runner)) for runner in ("pytest", "unittest")}
 
 
 def find_trial_python_in_project(workspace: Path) -> Path | None:

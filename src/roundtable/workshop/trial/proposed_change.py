@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.candidate_reasons import CheckFinding
-from roundtable.core.changeset import DraftFile, Refusal, RefusalKind
+from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.trial_outcome import EVIDENCE_CHECKS
 from roundtable.core.effects import CheckKind, CheckOutcome
+from roundtable.core.refusals import Refusal, RefusalKind
 from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
 from roundtable.workshop.edit.validation import validate_edited_files
 from roundtable.workshop.symbols.languages import find_source_language

@@ -19,6 +19,7 @@ from roundtable.core.candidate_reasons import (
     UnrunReason,
 )
 from roundtable.core.effects import CheckOutcome
+from roundtable.workshop.trial.interpreter import is_isolated_test_command
 
 _UNITTEST_SUMMARY = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
 _PYTEST_SUMMARY = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
@@ -63,7 +64,9 @@ def find_uninformative_trial_check_reason(outcome: CheckOutcome, baseline: Check
     It ran no test, or it could not start, here and on the baseline tree (if it was run there) for the same reason.
     """
     if outcome.passed:
-        return CheckRanNoTests(outcome.name) if parse_trial_test_count(outcome.output) == 0 else None
+        count = parse_trial_test_count(outcome.output)
+        uncounted = count is None and is_isolated_test_command(outcome.argv)
+        return CheckRanNoTests(outcome.name) if count == 0 or uncounted else None
     if baseline is None and _did_not_start(outcome):
         return CheckNotStarted(outcome.name, outcome.failure_line)
     if (

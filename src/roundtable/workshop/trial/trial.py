@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.candidate_reasons import UnrunReason
-from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile, Refusal, RefusalKind
+from roundtable.core.changeset import Changeset, CreateFile, DraftFile, EditFile
 from roundtable.core.effects import (
     Candidate,
     CandidatesTried,
@@ -22,6 +22,7 @@ from roundtable.core.effects import (
     TryMerged,
 )
 from roundtable.core.ports import Sandbox
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.replies.codec import UnreadableReply
 from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.session import Session
@@ -85,6 +86,7 @@ from roundtable.workshop.trial.verdicts import (
     add_trial_check_outcomes,
     add_trial_outcomes_of_original_tests,
     collect_distinguishing_trial_outputs,
+    fail_candidate_that_replaces_tools,
     fail_trial_on_finding,
     fail_uncorroborated_trial_candidates,
     list_seats_passing_trial,
@@ -127,7 +129,8 @@ class CandidateTrial:
                 base_draft,
             )
         except UnreadableReply as error:
-            return ProposedChange(move.seat, (), (Refusal("", RefusalKind.NOT_FOUND, error.message),))
+            refusal = Refusal.of("", RefusalCode.UNREADABLE_REPLY, message=error.message)
+            return ProposedChange(move.seat, (), (refusal,))
         drafting = apply_changeset_in_memory(changes, self._workspace, self._redactor.finds, base_draft)
         own = compare_edit_drafts(base_draft, drafting.files)
         return ProposedChange(
@@ -286,6 +289,7 @@ class CandidateTrial:
             add_trial_check_outcomes(change, trials, needs_evidence=bool(trials.baseline) and not is_staged)
             for change in changes
         ]
+        changes = [fail_candidate_that_replaces_tools(change) for change in changes]
         if not (is_staged or guess_trial_allows_argument_mutation(session)):
             changes = [fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects) for change in changes]
         if not (is_staged or guess_trial_allows_new_errors(session)):

@@ -16,6 +16,7 @@ from roundtable.core.candidate_reasons import (
     NotCorroborated,
     NotSupported,
     OwnTestsFailed,
+    ToolsReplaced,
 )
 from roundtable.core.changeset import DraftFile
 from roundtable.core.decide.candidate_ranking import CandidateRanking, decide_candidate_ranking
@@ -28,6 +29,7 @@ from roundtable.workshop.trial.proposed_change import (
     restore_check_files_for_trial,
 )
 from roundtable.workshop.trial.task_examples import has_trial_example_calls
+from roundtable.workshop.trial.tool_files import find_added_tool_files
 from roundtable.workshop.trial.trial_results import TrialResults
 
 MAX_DISTINGUISHING_INPUTS = 3
@@ -88,6 +90,12 @@ def add_trial_check_outcomes(change: ProposedChange, trials: TrialResults, *, ne
         and not (trials.fixed_checks(checks) or authors)
     )
     return change.with_failed_check(CheckKind.EVIDENCE, NoEvidence()) if lacks_evidence else change
+
+
+def fail_candidate_that_replaces_tools(change: ProposedChange) -> ProposedChange:
+    """Return the candidate with a failed check if it adds files that would be loaded instead of what checks it."""
+    added = find_added_tool_files(change.own_files)
+    return change.with_failed_check(CheckKind.TOOLS, ToolsReplaced(added)) if added else change
 
 
 def rank_by_trial_results(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:

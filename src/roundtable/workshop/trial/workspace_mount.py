@@ -73,6 +73,7 @@ class WorkspaceMount:
         self._workspace = str(workspace.resolve())
         self._lent = lent
         self.name = sandbox.name
+        self.unenforced = sandbox.unenforced
 
     def run(self, job: Job) -> AsyncGenerator[Output | Exit]:
         """Run a job at the path of the workspace."""

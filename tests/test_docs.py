@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from roundtable.core.changeset import RefusalKind, ReplaceFile
+from roundtable.core.changeset import ReplaceFile
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.values import Outcome
 from roundtable.doors.cli.main import cli

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
-from roundtable.core.changeset import Changeset, RefusalKind, ReplaceFile
+from roundtable.core.changeset import Changeset, ReplaceFile
 from roundtable.core.effects import (
     ApplyChange,
     CandidatesTried,
@@ -39,6 +39,7 @@ from roundtable.core.events import (
 )
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Lease
+from roundtable.core.refusals import RefusalKind
 from roundtable.core.values import Charter, ContextItem, Expect, Gate, Prompt, Seat, Turns, compute_digest
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.stored_drafts import DraftStore
@@ -147,10 +148,10 @@ async def test_a_permanent_deletion_needs_its_recorded_phrase(bench: Bench) -> N
     assert plan.phrase
     await bench.record(GateOpened(APPROVE), GateAnswered("approve", "all", by="anna"))
     await bench.record(GateOpened(DESTROY), GateAnswered("destroy", "confirm", "yes, yes", by="anna"))
-    assert await bench.refused(shown) == "The change destroys something permanently, and nobody confirmed that."
+    assert await bench.refused(shown) == "Nobody confirmed this: c.py is emptied."
     again = Gate("destroy-2", "Sure?", ("confirm", "no"), "no", writes=True)
     await bench.record(GateOpened(again), GateAnswered("destroy-2", "confirm", plan.phrase, by="anna"))
-    assert await bench.refused(shown) == "The change destroys something permanently, and nobody confirmed that."
+    assert await bench.refused(shown) == "Nobody confirmed this: c.py is emptied."
     rehearsed = ChangeRehearsed(shown, destroys=plan.destroys, phrase=plan.phrase)
     step = "build/rehearse"
     await bench.record(EffectStarted(step, RehearseChange(shown)), EffectDone(step, rehearsed))
@@ -222,14 +223,14 @@ async def test_a_full_disk_is_reported_in_one_sentence(bench: Bench) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert isinstance(said, Fault)
     assert said.message == "I/O error: File too large."
-    assert "Free disk space" in said.help
+    assert "Check the free disk space" in said.help
 
 
 async def test_an_internal_error_is_reported_and_does_not_block_the_session(bench: Bench) -> None:
     said = await bench.perform("build/draft", DraftMove("no-such-round", "claude"))
     assert isinstance(said, Fault)
     assert said.message.startswith("Internal error in DraftMove: KeyError in workshop_effects.py, line ")
-    assert said.help.startswith("Report this bug")
+    assert said.help.startswith("Please report this bug.")
 
 
 def test_opening_the_desk_does_not_load_the_code_tools() -> None:

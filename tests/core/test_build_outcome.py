@@ -20,7 +20,7 @@ from roundtable.core.effects import (
     DraftsSynthesised,
     RemovedSymbol,
 )
-from roundtable.core.reasons import ChecksBroken, FailedCheck, LeadReason, Said
+from roundtable.core.reasons import ChecksBroken, CleanupPending, FailedCheck, LeadReason, Said
 from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
@@ -30,7 +30,7 @@ from roundtable.report.candidate_words import (
     describe_candidate_behaviour,
     render_candidate_trial,
 )
-from roundtable.report.change_reasons import change_approval_sentence
+from roundtable.report.change_reasons import change_approval_sentence, write_remark_sentence
 from roundtable.report.change_words import describe_change_plan
 from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences, reason_sentence
 from roundtable.report.step_words import describe_step_result
@@ -97,7 +97,7 @@ def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> N
     assert decision.outcome is Outcome.DEADLOCK
     assert decision_sentence(decision) == (
         "No candidate passed. gpt: The check tests failed with exit code 1: E assert 1 == 2. "
-        "claude: It changes nothing."
+        "claude: The candidate changes nothing."
     )
     assert "E assert 1 == 2" in render_candidate_trial(broken)
 
@@ -112,7 +112,11 @@ def test_a_decision_without_a_passing_candidate_gives_the_reason_for_each() -> N
             "If a check needs files that git ignores, list them in `copy` under [worktrees].",
         ),
         (None, None, "was stopped before the change too."),
-        (None, Limit.TIME, "was stopped before the change too. `seconds` under [sandbox] gives checks more time."),
+        (
+            None,
+            Limit.TIME,
+            "was stopped before the change too. To give checks more time, raise `seconds` under [sandbox].",
+        ),
     ],
     ids=["failed", "stopped", "too slow"],
 )
@@ -155,10 +159,11 @@ def test_candidates_that_failed_a_single_built_in_check_are_named_in_the_decisio
         CandidatesTried((Candidate("gpt", "sha256:1"), *others)), (), "gpt", "Mend it"
     )
     sentences = decision_sentence(decision)
-    assert "claude's candidate passes everything but this: f([2]) mutates its arguments" in sentences
-    assert "ada's candidate passes everything but this: Nothing that was run shows" in sentences
+    assert "claude's candidate passes everything except one check. f([2]) mutates its arguments" in sentences
+    assert "ada's candidate passes everything except one check. No test shows" in sentences
     assert (
-        "bob's candidate passes everything but this: f([]) returned 0 before, but raises IndexError now." in sentences
+        "bob's candidate passes everything except one check. "
+        "f([]) returned 0 before the change and raises IndexError after it." in sentences
     )
     assert "eve's" not in sentences
 
@@ -174,7 +179,7 @@ def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hu
     hunk = Hunk("a.py#1", "a.py", 1, ("old",), ("new",))
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert change_approval_sentence(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
-    assert "a.py#1 was not requested by the task or by any claim." in describe_change_plan(plan)
+    assert "Neither the task nor a claim requested a.py#1." in describe_change_plan(plan)
     assert render_meeting_hunks([hunk]) == "a.py#1\n-old\n+new"
 
 
@@ -190,14 +195,14 @@ def test_only_checks_that_passed_before_can_regress() -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (DraftsSynthesised("d"), "All of it is from claude."),
+        (DraftsSynthesised("d"), "The whole change is from claude."),
         (
             DraftsSynthesised("d", (Contribution("a.py", "login", "gpt"),)),
-            "The base is claude's candidate, with login from gpt.",
+            "The result is claude's candidate, with login from gpt.",
         ),
         (
             DraftsSynthesised("d", removed=(RemovedSymbol("a.py", "old"),)),
-            "The base is claude's candidate, without old.",
+            "The result is claude's candidate, without old.",
         ),
         (
             DraftsSynthesised(
@@ -205,7 +210,7 @@ def test_only_checks_that_passed_before_can_regress() -> None:
                 (Contribution("b.py", "", "gpt"),),
                 removed=(RemovedSymbol("a.py", "f"), RemovedSymbol("a.py", "g")),
             ),
-            "The base is claude's candidate, with b.py from gpt and without f and g.",
+            "The result is claude's candidate, with b.py from gpt and without f and g.",
         ),
     ],
 )
@@ -220,15 +225,13 @@ def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision()
     decision = Decision(Outcome.REACHED, (Said("ada's draft is taken as it was."),))
     whole = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef")
     assert not change_outcome.decide_change_applied(decision, whole, ChangeRehearsed("sha256:d")).degraded
-    cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), note="The index comes later.")
+    cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), remarks=(CleanupPending(),))
     told = change_outcome.decide_change_applied(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
     assert notice_sentences(told) == ("Changed during the write and therefore not written: b.py.",)
-    assert "The index comes later." in decision_sentence(told)
-    assert (
-        "Changed during the write and therefore not written: b.py. The index comes later. Undo it"
-        in describe_step_result(cut)
-    )
+    pending = write_remark_sentence(CleanupPending())
+    assert pending in decision_sentence(told)
+    assert f"b.py. {pending} Undo it" in describe_step_result(cut)
 
 
 def test_outputs_that_differ_only_in_whitespace_are_shown_with_visible_spaces() -> None:

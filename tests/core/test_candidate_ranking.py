@@ -55,8 +55,8 @@ def test_a_regression_weighs_more_than_any_passed_tests() -> None:
         {"unit": True},
     )
     assert judged.order == ("bob", "ada")
-    assert how(judged).endswith("bob did best.")
-    assert "1 of them broke a check that passed before." in how(judged)
+    assert how(judged).endswith("bob's candidate had the best results.")
+    assert "1 candidate broke a check that passed before the change." in how(judged)
     assert "3 of the 3 tests that the seats wrote count" in how(judged)
 
 
@@ -80,8 +80,8 @@ def test_two_candidates_that_only_an_authors_own_test_distinguishes_behave_diffe
     judged = decide_candidate_ranking(ran, authors={"t": "ada"})
     assert (judged.best, judged.ways, judged.telling) == (("ada", "bob"), (("ada",), ("bob",)), ("t",))
     assert how(judged) == (
-        "By the checks and tests, the 2 candidates behave in 2 ways. "
-        "Nothing that was run shows which of ada and bob is right."
+        "The 2 candidates behave in 2 different ways in the checks and tests. "
+        "The results do not show which of these candidates is right: ada and bob."
     )
     assert decide_candidate_ranking(
         [CandidateRun(run.candidate, tests=run.tests) for run in ran], authors={"t": "ada"}
@@ -179,7 +179,8 @@ def test_independent_candidates_that_behave_alike_are_preferred() -> None:
     judged = decide_candidate_ranking(ran)
     assert judged.clusters == (("bob", "eve"), ("ada",))
     assert how(judged) == (
-        "Tried with 1 input, the 3 candidates behave in 2 ways. Running them does not distinguish bob and eve."
+        "The 3 candidates were run with 1 input and behave in 2 different ways. "
+        "The candidates of bob and eve have the same results."
     )
 
 
@@ -198,8 +199,8 @@ def test_two_candidates_that_only_differ_are_tied() -> None:
     assert judged.best == ("ada", "bob")
     assert len(judged.clusters) == 2
     assert how(judged) == (
-        "Tried with 1 input, the 2 candidates behave in 2 ways. "
-        "Nothing that was run shows which of ada and bob is right."
+        "The 2 candidates were run with 1 input and behave in 2 different ways. "
+        "The results do not show which of these candidates is right: ada and bob."
     )
 
 
@@ -212,7 +213,7 @@ def test_without_a_run_no_candidate_is_best() -> None:
 def test_candidates_without_tried_inputs_are_not_described_as_behaving_alike(outputs: dict[str, CallOutcome]) -> None:
     ran = [CandidateRun(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
     assert how(decide_candidate_ranking(ran)).startswith(
-        "By the checks, the 2 candidates are equal, and no inputs could be tried. Running them does not distinguish"
+        "The 2 candidates have the same results in the checks, and no inputs could be tried. The candidates of"
     )
 
 

@@ -40,12 +40,12 @@ def causes(*keys: tuple[str, float]) -> list[Move]:
 @pytest.mark.parametrize(
     ("given_scores", "outcome", "says"),
     [
-        ((9, 10, 9), REACHED, "nothing blocks"),
-        ((9, 10, 8), DEADLOCK, "cyd scored under 9"),
+        ((9, 10, 9), REACHED, "Every seat gave a score of 9 or more, and no open issue blocks the decision."),
+        ((9, 10, 8), DEADLOCK, "cyd gave a score below 9."),
         ((3, 0, 3), Outcome.REJECTED, "3 or less"),
-        ((3, 0, 4), DEADLOCK, "ada, bob and cyd scored under 9"),
-        ((9, None, 10), DEADLOCK, "bob gave no score"),
-        ((2, None, 2), DEADLOCK, "bob gave no score"),
+        ((3, 0, 4), DEADLOCK, "ada, bob and cyd gave a score below 9."),
+        ((9, None, 10), DEADLOCK, "bob gave no valid score."),
+        ((2, None, 2), DEADLOCK, "bob gave no valid score."),
         ((None, None, None), INSUFFICIENT, "None of the 3 seats"),
     ],
 )

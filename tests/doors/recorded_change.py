@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roundtable.core.candidate_reasons import BestCandidates
-from roundtable.core.changeset import Hunk, Refusal, RefusalKind
+from roundtable.core.changeset import Hunk
 from roundtable.core.effects import (
     ApplyChange,
     Candidate,
@@ -20,6 +20,7 @@ from roundtable.core.effects import (
     TryCandidates,
 )
 from roundtable.core.events import EffectDone, EffectStarted, Event, GateAnswered, GateOpened, Recorded, SessionOpened
+from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Gate, Seat
 
@@ -38,7 +39,7 @@ LOGOUT = Hunk("src/login.py#2", "src/login.py", 40, ("    pass",), ("    forget(
 NOTES = Hunk("NOTES.md#1", "NOTES.md", 1, (), ("# Notes \x1b[2J\u202egnp.exe",), whole="new file")
 PLAN = ChangePlanned(
     (LOGIN, LOGOUT, NOTES),
-    (Refusal(".env", RefusalKind.SENSITIVE, "It may hold a secret."),),
+    (Refusal.of(".env", RefusalCode.NAME_SENSITIVE),),
     ("the only copy of NOTES.md",),
     "lose NOTES.md",
     (NOTES.id,),
@@ -47,7 +48,7 @@ TRIED = CandidatesTried(
     (
         Candidate("ada", "sha256:a", ("src/login.py",), (), (PASSED,), {"t1": True, "t2": True}, 1),
         Candidate("bob", "sha256:b", ("src/login.py", "NOTES.md"), (), (PASSED,), {"t1": True, "t2": False}, 2),
-        Candidate("eve", "", (), (Refusal("../x", RefusalKind.TRAVERSAL, "It leads out."),)),
+        Candidate("eve", "", (), (Refusal.of("../x", RefusalCode.PATH_COMPONENT),)),
     ),
     how=(BestCandidates(("ada",)),),
     sandbox="bubblewrap",

@@ -72,7 +72,7 @@ def test_an_incomplete_answer_from_another_terminal_is_rejected_at_once(cli: Cli
         terminal.expect("Approve this hunk?")
         for text in ((), ("--text", "the first"), ("--text", '{"rejected": ["calc.py#9"]}'), ("--text", "{}")):
             output = cli.run("answer", "last", "approve=some", *text, code=2).stderr
-            assert "the hunks are NOTES.md#1, calc.py#1." in " ".join(output.split())
+            assert "The hunks are NOTES.md#1, calc.py#1." in " ".join(output.split())
         assert "needs --text with your question" in cli.run("answer", "last", "approve=ask", code=2).stderr
         cli.run("answer", "last", "approve=ask", "--text", "calc.py#1: Why?")
         terminal.expect("Gate approve-2")

@@ -27,7 +27,7 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
     seats = cli.script(ada=coder(RIGHT, NOTES), bob=coder(WRONG))
     with cli.terminal("build", f"{TASK} in calc.py", *seats, columns=120, lines=50) as terminal:
         shown = terminal.expect("1 of 2 · NOTES.md: new file")
-        assert "NOTES.md#1 was not requested by the task or by any claim." in shown
+        assert "Neither the task nor a claim requested NOTES.md#1." in shown
         terminal.expect("Not requested, written by ada")
         terminal.type("n\n")
         terminal.expect("calc.py: hunk 1 of 1")
@@ -44,7 +44,7 @@ def test_every_seat_writes_a_candidate_and_only_approved_hunks_are_written(cli: 
     assert RIGHT in code(cli)
     assert not (cli.work / "NOTES.md").exists()
     assert "The rehearsal:" in end
-    assert end.count("NOTES.md#1 was not requested by the task or by any claim.") == 1
+    assert end.count("Neither the task nor a claim requested NOTES.md#1.") == 1
     end = end.rpartition("Decision reached")[2]
     assert "Written:\n  calc.py: 1 hunk, +1 -1\n" in end
     assert "Here it is." not in end
@@ -100,7 +100,7 @@ def test_all_contradicts_another_answer_to_the_same_gate(cli: Cli) -> None:
 def test_a_quorum_counts_the_seats_that_wrote_a_candidate(cli: Cli) -> None:
     seats = cli.script(ada=coder(RIGHT), bob={"turns": [{"fault": "quota"}]})
     result = cli.run("build", TASK, *seats, "--quorum", "2", "--all", code=6)
-    assert "which is less than the quorum" in result.stdout
+    assert "Only 1 of 2 seats gave a valid answer: fewer than the quorum." in result.stdout
     assert code(cli) == CALC
     output = cli.run("build", TASK, *seats, "--all").stdout
     assert "DEGRADED: counted 1 of 2." in output
@@ -192,6 +192,39 @@ def test_a_permanent_loss_is_written_once_its_exact_phrase_is_typed(cli: Cli) ->
     assert RIGHT in code(cli)
     cli.run("undo")
     assert notes.read_text() == "Only here.\n", "and even that can be taken back"
+
+
+AGENT_FILE = '\n```json .claude/settings.json\n{"hooks": {}}\n```\n'
+
+
+def test_a_file_that_another_program_executes_is_never_written_in_bulk(cli: Cli) -> None:
+    seats = cli.script(ada=coder(RIGHT, AGENT_FILE))
+    refused = cli.run("build", TASK, "--all", *seats, code=3)
+    assert ".claude/settings.json is written: a coding agent runs its commands." in refused.stdout
+    assert code(cli) == CALC
+    with cli.terminal("build", TASK, "--all", *seats, columns=120, lines=50) as terminal:
+        terminal.expect("Type `write 2 files anyway` to continue")
+        terminal.type("write 2 files anyway\n")
+        terminal.end(code=0)
+    assert (cli.work / ".claude" / "settings.json").read_text() == '{"hooks": {}}\n'
+
+
+def test_a_file_that_the_task_names_needs_no_approval_of_its_own(cli: Cli) -> None:
+    task = f"{TASK} and set up .claude/settings.json"
+    cli.run("build", task, "--all", *cli.script(ada=coder(RIGHT, AGENT_FILE)))
+    assert (cli.work / ".claude" / "settings.json").exists()
+
+
+def test_a_makefile_that_a_check_runs_needs_an_approval_of_its_own(cli: Cli) -> None:
+    cli.home.mkdir(exist_ok=True)
+    (cli.home / "config.toml").write_text('[checks]\ntests = ["make", "test"]\n')
+    (cli.work / "Makefile").write_text("test:\n\tpython3 -m unittest -q\n")
+    git(cli.work, "add", "Makefile")
+    git(cli.work, "commit", "-qm", "Add a Makefile")
+    makefile = "\n```make Makefile\ntest:\n\ttrue\n```\n"
+    refused = cli.run("build", TASK, "--all", *cli.script(ada=coder(RIGHT, makefile)), code=3)
+    assert "Makefile" in refused.stdout
+    assert (cli.work / "Makefile").read_text().endswith("unittest -q\n")
 
 
 @pytest.mark.feature("S3.85")

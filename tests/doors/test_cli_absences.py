@@ -89,8 +89,8 @@ def test_an_unreadable_round_is_reported_with_the_round_that_decides(cli: Cli) -
     seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
     output = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
     assert "Round council/3-reconsider closed: 3 of 3 answered; quorum not reached." in output
-    decides = "which is less than the quorum, so council/1-blind decides."
-    assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in output
+    decides = "fewer than the quorum. So the answers of council/1-blind decide."
+    assert f"0 of 3 seats gave a valid answer in council/3-reconsider: {decides}" in output
     assert "counted 0 of 3, could not read a, b, c, quorum not reached" in cli.run("show").stdout
 
 

@@ -46,7 +46,7 @@ def appeared(folder: Path, pattern: str) -> Path:
 
 @pytest.mark.parametrize(
     ("form", "suffix", "begins"),
-    [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":2')],
+    [("markdown", "md", "# REST"), ("html", "html", "<!doctype"), ("json", "json", "{"), ("jsonl", "jsonl", '{"v":3')],
 )
 def test_a_session_is_exported_to_a_file_named_after_it(cli: Cli, form: str, suffix: str, begins: str) -> None:
     slug = agreed(cli)
@@ -214,7 +214,7 @@ def test_an_unwritable_folder_is_reported_in_one_sentence(cli: Cli) -> None:
     assert "roundtable sync" in result.stderr
     refused = cli.run("sync", code=2).stderr
     assert "topic.md cannot be written (and 3 more)" in refused
-    assert "The other files are up to date" in refused
+    assert "All other files are up to date: 0 files written." in refused
     assert result.stderr.count("\n") == 1
 
 

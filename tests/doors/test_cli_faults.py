@@ -75,7 +75,7 @@ def test_an_agent_that_reports_a_failure_wrongly_is_detected(programs: Path) -> 
     assert lies["500"] == lies["hang"] == lies["empty"] == "counted as an answer"
     assert all(finding["passed"] for finding in report["findings"] if finding["kind"] == "api")
     assert "✗ cli:claude: 500 → answer (" in result.stderr
-    assert "Agents take one or two minutes each: cli:agy, cli:claude." in result.stderr
+    assert "Each of these agents takes one or two minutes: cli:agy, cli:claude." in result.stderr
 
 
 def test_the_fault_check_covers_the_agent_client_protocol(programs: Path, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_rejecting_asks_for_a_reason_that_becomes_a_decree(cli: Cli) -> None:
     with cli.terminal(*knights(cli, 9), "--plain") as terminal:
         terminal.expect("Your choice")
         terminal.type("r\n")
-        terminal.expect("Why is it rejected? Later meetings will see the reason [Enter for nothing]:")
+        terminal.expect("Why is it rejected? Later meetings will see the reason [Enter to skip]:")
         terminal.type("We have no one to run Redis.\n")
         terminal.end(code=0)
     assert "We have no one to run Redis." in cli.run("decrees").stdout
@@ -107,7 +107,7 @@ def test_ctrl_c_leaves_the_gate_open_and_prints_how_to_answer_it_later(cli: Cli)
         terminal.expect("Your choice")
         terminal.type("\x03")
         screen = terminal.end(code=130)
-    assert "Gate decide stays open (apply, myself, later, back, choose, reject). Answer it from any terminal:" in screen
+    assert "Gate decide stays open. Its options are: apply, myself, later, back, choose, reject." in screen
     assert "decide=OPTION" in screen
     (waiting,) = json.loads(cli.run("gates", "--json").stdout)["gates"]
     assert (waiting["gate"], tuple(waiting["options"]), waiting["default"]) == ("decide", FINAL_OPTIONS, "later")

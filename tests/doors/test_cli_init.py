@@ -51,7 +51,7 @@ def test_the_wizard_finds_agents_and_keys_shows_the_file_and_offers_a_first_ques
         assert '| voices = ["cli:claude"]' in display
         assert not config(cli).exists()
         terminal.type("\n")
-        terminal.expect("A first question for the table? [Enter for none]:")
+        terminal.expect("Type a first question for the table [Enter to skip]:")
         terminal.type("REST or GraphQL?\n")
         terminal.expect("REST or GraphQL?")
         terminal.end(6)
@@ -91,7 +91,7 @@ def test_a_single_key_is_offered_three_personas_and_the_local_models(cli: Cli, t
         terminal.type("1,4\n")
         terminal.expect("Write the config?")
         terminal.type("\n")
-        terminal.expect("A first question")
+        terminal.expect("Type a first question for the table [Enter to skip]:")
         terminal.type("\n")
         terminal.end(0)
     assert written(cli)["table"]["seats"] == ["ada", "mine"]
@@ -106,7 +106,7 @@ def test_a_second_run_with_yes_adds_no_embedded_model(cli: Cli) -> None:
 
 
 def test_with_yes_a_paid_seat_adds_a_budget_but_never_its_key(cli: Cli) -> None:
-    assert "Add --yes." in cli.run("init", code=2).stderr
+    assert "Add --yes to write without asking." in cli.run("init", code=2).stderr
     cli.run("init", "--yes")
     assert written(cli)["table"]["seats"] == ["claude", "openai"]
     assert written(cli)["limits"] == {"budget_usd": 1.0}
@@ -247,7 +247,7 @@ def test_a_config_of_another_tool_is_offered_and_never_imported_without_asking(c
         terminal.type("\n")
         terminal.expect("Write the config?")
         terminal.type("\n")
-        terminal.expect("A first question")
+        terminal.expect("Type a first question for the table [Enter to skip]:")
         terminal.type("\n")
         terminal.end(0)
     assert written(cli)["table"] == {"meeting": "knights", "seats": ["claude", "gpt"]}

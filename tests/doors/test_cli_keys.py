@@ -32,7 +32,7 @@ def listed(cli: Cli) -> list[dict[str, object]]:
 
 
 def test_a_key_from_a_pipe_is_stored_listed_and_removed(cli: Cli) -> None:
-    assert "No keys yet" in cli.run("keys").stderr
+    assert "No keys were found" in cli.run("keys").stderr
     assert "Stored OPENAI_API_KEY in your secrets file." in cli.run("keys", "set", "openai", input=KEY + "\n").stderr
     output = cli.run("keys", "list").stdout
     assert KEY[-4:] in output
@@ -93,7 +93,7 @@ def test_replacing_a_key_is_reported(cli: Cli) -> None:
 
 
 def test_a_seal_in_the_same_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
-    assert "a copy of that folder exposes your keys" in cli.run("keys", "set", "openai", input=KEY).stderr
+    assert "A copy of that folder exposes your keys." in cli.run("keys", "set", "openai", input=KEY).stderr
     del cli.env["ROUNDTABLE_HOME"]
     cli.env |= {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     assert "that folder" not in cli.run("keys", "set", "openai", input=KEY).stderr

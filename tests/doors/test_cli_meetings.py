@@ -210,7 +210,7 @@ def test_help_lists_every_option_and_every_gate_of_a_command() -> None:
         assert [option.name for option in options if option.opts[0] not in text] == [], name
         if name in meeting and any(param.name == "answers" for param in command.params):
             gates = (*MEETINGS[meeting[name]].gates, decrees.DECREE_GATE)
-            answerable = f"Answer a gate in advance; gates: {', '.join(gates)}."
+            answerable = f"Answer a gate in advance; the gates are: {', '.join(gates)}."
             assert answerable.replace(" ", "") in text.replace(" ", ""), name
 
 

@@ -138,9 +138,9 @@ def test_the_skill_names_every_phrase_in_both_languages(cli: Cli) -> None:
 
 def test_the_command_says_what_a_phrase_calls(cli: Cli) -> None:
     for phrase, route, words in (
-        ("如果有分歧再追问一轮", "table+follow_up", "This phrase calls the table, with one more round"),
-        ("ask cc", "single", "This phrase addresses one model, so the table is not called."),
-        ("good morning", "none", "This phrase does not call the table."),
+        ("如果有分歧再追问一轮", "table+follow_up", "This phrase starts a meeting, with one more round"),
+        ("ask cc", "single", "This phrase asks one model, so no meeting starts."),
+        ("good morning", "none", "This phrase does not start a meeting."),
     ):
         result = cli.run("skill", "show", "--phrase", phrase)
         assert result.stdout == f"{route}\n"

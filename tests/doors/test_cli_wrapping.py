@@ -45,7 +45,7 @@ def test_the_options_of_an_open_gate_are_wrapped_between_words(cli: Cli) -> None
         screen = terminal.end(code=130)
     note = screen[screen.index("Gate decide stays open") :]
     assert max(map(len, note[: note.index("  roundtable answer")].splitlines())) <= 60
-    assert "Answer it from any terminal:" in " ".join(note.split())
+    assert "Answer the gate from any terminal:" in " ".join(note.split())
 
 
 def test_the_output_of_doctor_is_wrapped_between_words(cli: Cli) -> None:

@@ -87,7 +87,7 @@ def test_without_pytest_the_tests_are_reported_as_not_run(cli: Cli, installed: P
     decision = built(cli, installed, RIGHT)
     assert RIGHT in (cli.work / "calc.py").read_text()
     (notice,) = [notice for notice in decision["notices"] if "tests/test_calc.py" in notice]
-    assert "are not run: they need pytest, which no Python here has." in notice
+    assert "are not run: they need pytest, which is not installed for any Python on this machine." in notice
     assert "[checks]" in notice, "what to do"
     assert "There are no checks" not in decision["how"]
 
@@ -121,7 +121,7 @@ def test_tests_without_pytest_are_run_by_unittest_in_every_folder(
     repository(cli.work, {"calc.py": CALC, ".gitignore": "s.json\n", **files})
     assert "AssertionError: 6 != 4" in built(cli, installed, WRONG)["how"]
     decision = built(cli, installed, RIGHT)
-    assert (decision["outcome"], decision["notices"]) == ("reached", ["One seat wrote this alone."])
+    assert (decision["outcome"], decision["notices"]) == ("reached", ["Only one seat wrote this change."])
     assert RIGHT in git(cli.work, "show", "HEAD:calc.py")
 
 
@@ -130,11 +130,11 @@ def test_a_check_that_cannot_run_fails_no_candidate_and_is_reported(cli: Cli, in
     cli.home.mkdir()
     (cli.home / "config.toml").write_text(f'[checks]\ntests = ["{installed}", "-m", "pytest"]\n')
     decision = built(cli, installed, RIGHT)
-    assert "evidence: Nothing that was run shows that this does what the task asks" in decision["how"]
+    assert "evidence: No test shows that the change does what the task asks: " in decision["how"]
     decision = built(cli, installed, RIGHT, extra=f"\n```python test_more.py\n{TEST}```\n")
     assert RIGHT in (cli.work / "calc.py").read_text()
     (notice, _) = decision["notices"]
-    assert "The check tests also fails without any change, so it says nothing about one: " in notice
+    assert "The check tests also fails without any change, so its result says nothing about a change: " in notice
     assert "No module named pytest" in notice
 
 

@@ -78,7 +78,7 @@ def http_server(cli: Cli) -> Generator[str]:
     with process:
         assert process.stderr is not None
         try:
-            yield process.stderr.readline().split()[3].rstrip(";")
+            yield process.stderr.readline().split()[3].rstrip(".")
         finally:
             process.kill()
 
@@ -230,7 +230,8 @@ async def test_a_wait_tells_what_happens_as_progress_and_then_what_is_new(cli: C
         started = await called(client, "start_meeting", **CHOICE)
         result = await client.call_tool("watch_meeting", {"session": "last"}, progress_callback=hear)
         assert "a in council/1-blind: REST" in heard
-        assert words(result).startswith("All 2 seats used the same voice, script:s.json.\nDecision reached: REST\n")
+        lines = words(result).splitlines()
+        assert lines[:2] == ["All 2 counted seats used the same voice, script:s.json.", "Decision reached: REST"]
         later = await called(client, "watch_meeting", session="last", after=started["seq"])
         assert all(fact["seq"] > started["seq"] for fact in later["facts"])
         assert (await called(client, "watch_meeting", session="last", after=later["seq"]))["facts"] == []
@@ -263,7 +264,7 @@ async def test_dissent_is_read_word_for_word(cli: Cli) -> None:
     (dissent,) = result.structured_content["result"]["dissent"]
     assert (dissent["seat"], dissent["position"]) == ("c", "GraphQL")
     assert f"c: GraphQL\n> {dissent['text']}" in words(result)
-    assert "All 3 seats used the same voice, script:s.json." in words(result).splitlines()
+    assert "All 3 counted seats used the same voice, script:s.json." in words(result).splitlines()
 
 
 async def test_a_note_is_heard_and_a_headless_meeting_asks_nobody(cli: Cli) -> None:

@@ -88,6 +88,7 @@ RUNS: dict[str, dict[str, int]] = {
     "config": {"": 0, "set language en": 0},
     "demo": {"": 1},
     "doctor": {"": 0},
+    "verify": {"": 0},
     "voices": {"": 0},
     "keys": {"list": 0},
     "models": {"list": 0},

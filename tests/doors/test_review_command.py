@@ -57,7 +57,7 @@ def test_a_review_lists_reproduced_findings_first_and_writes_nothing(cli: Cli) -
     assert "Changes needed: 1 fault was reproduced." in result.stdout
     text = result.stdout[result.stdout.index("Changes needed:") :]
     assert text.index("half(0) divides by zero") < text.index("The name says too little")
-    assert "A program of claude shows it." in text
+    assert "Found by claude. A program of claude reproduces the fault." in text
     assert git(cli.work, "status", "--porcelain").strip() == "M maths.py"
     assert "half(0) divides by zero" in cli.run("show", "last").stdout
 
@@ -114,10 +114,10 @@ def test_a_review_shows_findings_locations_programs_and_missing_seats(cli: Cli) 
     output = cli.run("review", *seats(cli, claude=reviewer(crash), gpt=silent), "--plain").stdout
     assert "[claude] Finds: half(0) divides by zero (critical, maths.py:2)\n" in output
     assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in output
-    assert "Proof by claude of “half(0) divides by zero”: confirmed.\n" in output
+    assert "The proof by claude confirmed this claim: “half(0) divides by zero”.\n" in output
     assert "\n  F2: [low, maths.py:2] The name says too little\n" in output
-    assert "DEGRADED: counted 2 of 2, see the notices." in output
-    assert "No answer in review/2-examine, the round that settles unproven findings: gpt (" in output
+    assert "DEGRADED: counted 2 of 2, read the notices." in output
+    assert "No answer in review/2-examine, the round that decides on unproven findings: gpt (" in output
     assert "\n  Reproduced:\n" in output
     assert "\n  Unproven:\n" in output
     assert "**" not in output

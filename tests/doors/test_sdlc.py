@@ -119,7 +119,7 @@ def test_a_stage_is_repeated_with_new_instructions_by_all_seats(cli: Cli) -> Non
     with cli.terminal(*ask(cli, "--plain", ada=seat("ada", again))) as terminal:
         terminal.expect("Your choice [1-6]:")
         terminal.type("retry\n")
-        terminal.expect("What should be different this time? [Enter for nothing]:")
+        terminal.expect("What should be different this time? [Enter to skip]:")
         terminal.type("Only ten lines.\n")
         terminal.expect("━━ Stage 1 of 2: Requirements, attempt 2 · Principal Product Engineer")
         terminal.expect("[ada] ada in ten lines.")
@@ -188,7 +188,7 @@ def test_without_a_terminal_it_ends_after_the_first_stage_unless_a_budget_or_yes
         (["--stages", "own.toml"], "own.toml: stage 1: title is missing.", "Correct it"),
         (["--rounds", "qa=many"], "--rounds many is not a number.", "--rounds STAGE=N"),
         (["--instruct", "qa"], "Invalid value for --instruct: qa.", "--instruct STAGE=TEXT"),
-        (["--judge", "cora"], "Stage requirements has the judge cora", "ada, bob"),
+        (["--judge", "cora"], "Stage requirements names cora as a judge, but there is no such seat.", "ada, bob"),
         (["--from", "nowhere"], "Folder not found: nowhere.", "--from"),
         (["--from", ".", "--into", "x"], "--into creates a project", "Use either --into or --from."),
         (["--into", "."], "is not an empty folder", "Give a new folder with --into."),
@@ -250,7 +250,7 @@ def test_a_killed_meeting_is_resumed_by_its_id_and_never_run_twice(cli: Cli) -> 
         terminal.process.wait()
     before = read_record(cli)
     with cli.terminal("resume", session, "--plain") as terminal:
-        terminal.expect("Gate after-requirements: Requirements is over.")
+        terminal.expect("Gate after-requirements: The stage Requirements is finished.")
         terminal.type("continue\n")
         terminal.expect("Gate after-architecture")
         terminal.type("stop\n")
@@ -272,11 +272,11 @@ def test_going_back_opens_a_new_session_that_repeats_only_the_later_stages(cli: 
         terminal.type("continue\n")
         terminal.expect("Gate after-architecture")
         terminal.type("back\n")
-        terminal.expect("Go back to which stage? [requirements, architecture]:")
+        terminal.expect("Which stage do you want to go back to? [requirements, architecture]:")
         terminal.type("qa\n")
         terminal.expect("There is no stage qa to go back to.")
         terminal.type("architecture\n")
-        terminal.expect("What should be different? [Enter for nothing]:")
+        terminal.expect("What should be different? [Enter to skip]:")
         terminal.type("Only the standard library.\n")
         terminal.expect("with stage architecture.")
         terminal.expect("[ada] ada without a framework.")
@@ -330,7 +330,7 @@ def test_back_is_answered_from_another_terminal_only_with_a_stage_that_was_held(
         assert "The stage qa was not held" in output
         cli.run("answer", "last", "after-requirements=back", "--text", "requirements: Shorter.")
         terminal.expect("with stage requirements.")
-        terminal.expect("Gate after-requirements: Requirements is over.")
+        terminal.expect("Gate after-requirements: The stage Requirements is finished.")
         terminal.type("stop\n")
         terminal.end(3)
     line = read_record(cli)
@@ -344,7 +344,7 @@ def test_going_back_before_a_skipped_stage_asks_about_it_again(cli: Cli) -> None
         terminal.end(0)
     cli.run("rollback", "last", "architecture")
     with cli.terminal("resume", "last", "--plain") as terminal:
-        terminal.expect("Gate after-requirements: Requirements is over.")
+        terminal.expect("Gate after-requirements: The stage Requirements is finished.")
         terminal.type("continue\n")
         terminal.expect("Gate after-architecture")
         terminal.type("stop\n")

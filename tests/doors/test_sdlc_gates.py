@@ -44,7 +44,7 @@ def test_a_stopped_meeting_continues_at_the_next_stage(cli: Cli) -> None:
     with cli.terminal("resume", "last", "--plain") as terminal:
         terminal.expect("Gate after-architecture")
         terminal.type("complete\n")
-        assert "Requirements is over" not in terminal.end(0), (
+        assert "The stage Requirements is finished" not in terminal.end(0), (
             "going on with the next stage is the yes to the one before"
         )
     assert ends(read_record(cli)) == {"requirements": "agreed", "architecture": "agreed"}

@@ -131,7 +131,7 @@ async def test_only_a_seat_with_the_execute_right_is_asked_to_write(bench: Round
     seats = [Seat("claude", ("missing:model",)), Seat("gpt", script, rights=(Right.SPEAK, Right.EXECUTE))]
     later, decision = await apply_decision(bench, council, seats)
     assert decision.author == "gpt", "the other one cannot even speak, and need not"
-    assert "it alone has the right to execute" in later.prompt("apply/1-plan", "gpt")
+    assert "it is the only seat with the right to execute" in later.prompt("apply/1-plan", "gpt")
     with pytest.raises(UsageError, match="Seat claude does not have the right to execute"):
         await bench.meetings.open_apply(council.session, Agenda("", tuple(seats), settings={"by": "claude"}))
     with pytest.raises(NotFound, match="no seat grok"):

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Agenda, Places, Roundtable
+from roundtable.core.candidate_reasons import ToolsReplaced
 from roundtable.core.effects import CandidatesTried, ChangePlanned, ChangeRehearsed, DraftsSynthesised
 from roundtable.core.events import Delta
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import decision_sentence, notice_sentences
+from roundtable.workshop.trial.interpreter import isolated_test_command
 from tests.repository import git, sandbox, write
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.slug_project import (
@@ -76,9 +78,8 @@ async def test_the_passing_candidate_wins_and_is_committed_once_a_person_approve
     assert (code / "slug.py").read_text() == SLUG
     last = last_trial(await bench.sessions.get(meeting.session))
     assert {candidate.seat: candidate.passed for candidate in last.candidates} == {"claude": False, "gpt": True}
-    assert {check.argv[2] for candidate in last.candidates for check in candidate.checks if check.name == "tests"} == {
-        "pytest"
-    }
+    runs = {check.argv[1:3] for candidate in last.candidates for check in candidate.checks if check.name == "tests"}
+    assert runs == {isolated_test_command("python", "pytest")[1:3]}
     message = git(code, "log", "-1", "--format=%B")
     assert "Produced-By: gpt" in message
     assert f"Roundtable-Session: {meeting.session}" in message
@@ -117,6 +118,23 @@ async def test_a_seat_that_resubmits_an_identical_fix_rewrites_it_without_seeing
     assert BROKEN_SLUG not in prompt
 
 
+@pytest.mark.usefixtures("by_pytest")
+async def test_a_candidate_that_brings_its_own_test_runner_fails_and_is_told_why(bench: Roundtable, code: Path) -> None:
+    forged = {"slug.py": BROKEN_SLUG, "pytest.py": "print('2 passed in 0.01s')\n"}
+    forger = [{"round": name, "text": files_reply(forged)} for name in ("*-propose", "*-mend")]
+    alone = DeskMeeting(bench, claude=forger)
+    assert (await alone.hold("build", TASK, answers=YES)).outcome is Outcome.DEADLOCK
+    assert "pytest.py" in alone.prompt("build/2-mend", "claude")
+    meeting = DeskMeeting(bench, claude=forger, gpt=slug_writer(SLUG))
+    decision = await meeting.hold("build", TASK, answers=YES)
+    assert decision.author == "gpt"
+    assert not (code / "pytest.py").exists()
+    tried = last_trial(await bench.sessions.get(meeting.session)).candidates
+    findings = {candidate.seat: [check.finding for check in candidate.checks] for candidate in tried}
+    assert ToolsReplaced(("pytest.py",)) in findings["claude"]
+    assert ToolsReplaced(("pytest.py",)) not in findings["gpt"]
+
+
 async def test_a_build_without_a_passing_candidate_says_so_and_writes_nothing(bench: Roundtable, code: Path) -> None:
     meeting = DeskMeeting(
         bench, claude=slug_writer(BROKEN_SLUG, BROKEN_SLUG), gpt=slug_writer("def slugify(:\n", "def slugify(:\n")
@@ -135,7 +153,7 @@ async def test_a_build_without_a_passing_candidate_says_so_and_writes_nothing(be
 async def test_a_single_seat_can_build_and_the_decision_says_that_it_was_alone(bench: Roundtable, code: Path) -> None:
     decision = await DeskMeeting(bench, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert (code / "slug.py").read_text() == SLUG
-    assert notice_sentences(decision) == ("One seat wrote this alone.",)
+    assert notice_sentences(decision) == ("Only one seat wrote this change.",)
 
 
 async def test_a_headless_build_writes_nothing_and_its_draft_can_be_applied_later_without_model_calls(
@@ -193,8 +211,9 @@ async def test_a_verdict_that_depends_on_order_or_name_is_discarded(bench: Round
         bench, claude=slug_writer(SLUG), gpt=slug_writer(JOINED_SLUG), gemini=[same, *slug_writer(STUB, STUB)]
     )
     decision = await meeting.hold("build", TASK, seed=7)
-    assert "Discarded, because the judge reversed itself when the order was swapped: gemini." in decision_sentence(
-        decision
+    assert (
+        "Votes not counted, because the judge changed its vote with the order of the candidates: gemini."
+        in decision_sentence(decision)
     )
 
 
@@ -204,7 +223,7 @@ async def test_if_no_judge_answers_the_decision_says_which_candidate_was_taken_a
     silent = {"round": "*-judge*", "fault": "overloaded"}
     meeting = DeskMeeting(bench, claude=[silent, *slug_writer(SLUG)], gpt=[silent, *slug_writer(JOINED_SLUG)])
     decision = await meeting.hold("build", TASK, seed=7)
-    taken = f"No judge answered, so {decision.author}'s candidate was taken: it is the first of those"
+    taken = f"No judge answered, so {decision.author}'s candidate was chosen, as the first of the equal candidates."
     assert taken in decision_sentence(decision)
 
 
@@ -334,7 +353,7 @@ async def test_in_an_empty_folder_a_candidate_that_fails_its_own_test_script_is_
         "Written after 1 check on the merged tree: convert.js, convert.test.js and package"
     )
     assert "claude's candidate passed 1 check" in decision_sentence(decision)
-    assert notice_sentences(decision) == ("One seat wrote this alone.",)
+    assert notice_sentences(decision) == ("Only one seat wrote this change.",)
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
@@ -348,7 +367,7 @@ async def test_a_new_project_is_not_rejected_for_tests_that_need_missing_package
         meeting = DeskMeeting(desk, claude=[{"text": files_reply(converter_files("c * 1.8 + 32", express="^5"))}])
         decision = await meeting.hold("build", "Write convert.js", answers=YES)
     assert (folder / "convert.js").exists()
-    assert "Nothing was run on claude's candidate, and nobody judged it." in notice_sentences(decision)
+    assert "claude's candidate was neither run nor judged." in notice_sentences(decision)
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["a verdict stands", "no verdict stands"])
@@ -365,7 +384,7 @@ async def test_a_notice_says_that_a_candidate_was_neither_run_nor_judged(
     async with await Roundtable.open(tmp_path / "new", bench_places) as desk:
         meeting = DeskMeeting(desk, claude=[*judging, *one], gpt=[*judging, *other])
         decision = await meeting.hold("build", "Write Slug.java", answers=YES, seed=7)
-    untried = (f"Nothing was run on {decision.author}'s candidate, and nobody judged it.",)
+    untried = (f"{decision.author}'s candidate was neither run nor judged.",)
     assert notice_sentences(decision) == (untried if turned else ())
     assert decision.degraded is turned
 

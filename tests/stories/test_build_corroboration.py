@@ -73,12 +73,12 @@ async def test_the_person_chooses_between_passing_candidates_that_behave_differe
     assert "slug.slugify(''): '' with claude's, '-' with gpt's." in question.question
     assert question.options == ("claude", "gpt", "none of them")
     assert question.details["gpt"] == "slug.slugify('') is '-'"
-    assert "Running them does not distinguish" not in decision_sentence(decision)
+    assert "have the same results" not in decision_sentence(decision)
     chose = (
-        "Nothing that was run shows which of claude and gpt is right. "
+        "The results do not show which of these candidates is right: claude and gpt. "
         "The person chose the behaviour of gpt's candidate."
     )
-    assert f"the 2 candidates behave in 2 ways. {chose}" in decision_sentence(decision)
+    assert f"behave in 2 different ways. {chose}" in decision_sentence(decision)
 
 
 async def test_without_a_person_contradicting_candidates_are_not_written_despite_advance_approval(
@@ -87,9 +87,9 @@ async def test_without_a_person_contradicting_candidates_are_not_written_despite
     meeting = DeskMeeting(bench, claude=slug_writer(JOINED_SLUG), gpt=slug_writer(NEVER_EMPTY))
     decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision_sentence(decision).startswith("Candidates pass every check and behave differently.")
+    assert decision_sentence(decision).startswith("Several candidates pass every check but behave differently.")
     assert "slug.slugify('')" in decision_sentence(decision)
-    assert "Nobody said which is right." in decision_sentence(decision)
+    assert "Nobody said which behaviour is right." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == STUB
 
 
@@ -133,12 +133,15 @@ async def test_the_person_chooses_when_only_one_candidates_test_shows_a_differen
     meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
     decision = await meeting.hold("build", PILE, answers=YES)
     assert decision.outcome is Outcome.DEADLOCK, decision_sentence(decision)
-    assert decision_sentence(decision).startswith("Candidates pass every check and behave differently.")
+    assert decision_sentence(decision).startswith("Several candidates pass every check but behave differently.")
     assert (code / "slug.py").read_text() == SLUG
     result = last_trial(await bench.sessions.get(meeting.session))
     assert {row[0]: row[3] for row in render_candidate_table_rows(result)} == {"claude": "nobody", "gpt": "nobody"}
-    assert "the 2 candidates behave in 2 ways." in describe_reasons(result.how)
-    assert describe_reasons(result.how).endswith(f"Nothing that was run shows which of {' and '.join(seats)} is right.")
+    assert "The 2 candidates behave in 2 different ways in the checks and tests." in describe_reasons(result.how)
+    names = " and ".join(seats)
+    assert describe_reasons(result.how).endswith(
+        f"The results do not show which of these candidates is right: {names}."
+    )
 
     meeting = DeskMeeting(bench, **{seat: wrote[seat] for seat in seats})
     decision = await hold_with_person(meeting, bench, PILE, which=("claude", ""), approve=("all", ""))
@@ -163,7 +166,7 @@ async def test_a_test_that_only_its_author_passes_does_not_outweigh_two_agreeing
     meeting = DeskMeeting(bench, **seats)
     decision = await meeting.hold("build", PILE, answers=YES, settings={"judge": False})
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert "Running them does not distinguish claude, gpt and gemini." in decision_sentence(decision)
+    assert "The candidates of claude, gpt and gemini have the same results." in decision_sentence(decision)
     assert last_trial(await bench.sessions.get(meeting.session)).apart == {}
 
 
@@ -249,8 +252,9 @@ async def test_an_accidental_edit_is_reverted_so_that_only_the_missing_test_is_r
     )
     decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is Outcome.REACHED, decision_sentence(decision)
-    assert "Restored, because the task does not name it and checks broke: slugify in slug.py." in decision_sentence(
-        decision
+    assert (
+        "Edits reverted, because they broke checks and the task does not ask for them: slugify in slug.py."
+        in decision_sentence(decision)
     )
     assert (code / "slug.py").read_text() == OR_NOTHING
     assert (code / "test_more.py").read_text() == LARGEST_TEST
@@ -357,8 +361,8 @@ OF_NONE_IS_AN_ERROR_TEST = ONLY_OF_NONE_TEST.replace(
     "self.assertIsNone(largest([]))", "self.assertRaises(IndexError, largest, [])"
 )
 DOUBT = (
-    "claude's candidate passes everything but this: "
-    "No other candidate behaves like this one, and no other seat's tests show that it is right."
+    "claude's candidate passes everything except one check. "
+    "No other candidate behaves like this one, and no test of another seat shows that it is right."
 )
 
 
@@ -379,7 +383,7 @@ async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_
     assert decision_sentence(decision).startswith(
         "No candidate passed. claude: agreement: No other candidate behaves like this one"
     )
-    assert decision_sentence(decision).endswith("Nobody said whether to take one.")
+    assert decision_sentence(decision).endswith("Nobody chose a candidate.")
     assert (code / "slug.py").read_text() == SLUG
     rounds = (await bench.sessions.get(meeting.session)).rounds
     asked_seats = {name: [move.seat for move in one.moves()] for name, one in rounds.items()}
@@ -387,13 +391,13 @@ async def test_own_tests_do_not_corroborate_a_candidate_but_the_person_may_take_
     assert asked_seats == {"build/1-propose": ["claude", "gpt"], **again}, "claude's stands as it is"
 
     decision = await hold_with_person(DeskMeeting(bench, **seats), bench, LARGEST, doubt=("none of them", ""))
-    assert decision_sentence(decision).endswith("The person took none of them.")
+    assert decision_sentence(decision).endswith("The person chose none of the candidates.")
 
     meeting = DeskMeeting(bench, **seats)
     decision = await hold_with_person(meeting, bench, LARGEST, doubt=("claude", ""), approve=("all", ""))
     assert (decision.outcome, decision.author) == (Outcome.REACHED, "claude"), decision_sentence(decision)
     assert decision_sentence(decision).endswith(
-        "The person took claude's candidate, which could not be verified independently."
+        "The person chose claude's candidate, although it could not be verified independently."
     )
     assert f"No candidate could be verified independently. {DOUBT}" in notice_sentences(decision)
     gates = (await bench.sessions.get(meeting.session)).gates
@@ -445,7 +449,7 @@ async def test_a_change_without_code_does_not_win_over_uncorroborated_candidates
     )
     decision = await meeting.hold("build", LARGEST, answers=YES)
     assert decision.outcome is outcome, decision_sentence(decision)
-    assert "It changes no code" in meeting.prompt("build/2-mend", "gpt")
+    assert "This candidate changes no code, but other candidates do." in meeting.prompt("build/2-mend", "gpt")
     assert not (code / "NOTES.md").exists()
 
 
@@ -628,7 +632,7 @@ async def test_an_error_in_a_call_that_worked_before_is_a_regression_unless_the_
         "build", WITH_EXAMPLE + extra, answers=YES
     )
     assert decision.outcome is outcome, decision_sentence(decision)
-    text = "existing behaviour: slug.slugify('') returned '' before, but raises IndexError now."
+    text = "existing behaviour: slug.slugify('') returned '' before the change and raises IndexError after it."
     assert (text in decision_sentence(decision)) is (outcome is Outcome.DEADLOCK)
 
 
@@ -682,7 +686,7 @@ async def test_new_tests_that_break_existing_tests_are_left_out_of_the_change(be
     decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.outcome is Outcome.REACHED
     assert (code / "slug.py").read_text() == SLUG
-    assert "Left out, because the code does not pass them: test_first.py." in decision_sentence(decision)
+    assert "Test files left out, because the code does not pass them: test_first.py." in decision_sentence(decision)
     assert not (code / "test_first.py").exists()
     assert git(code, "status", "--porcelain") == ""
 
@@ -694,7 +698,7 @@ async def test_a_new_test_that_cannot_run_is_left_out_if_the_examples_of_the_tas
     meeting = DeskMeeting(bench, claude=author_turns(slug=SLUG, test_more=imports_nothing))
     decision = await meeting.hold("build", WITH_EXAMPLE, answers=YES)
     assert decision.outcome is Outcome.REACHED
-    assert "Left out, because the code does not pass them: test_more.py." in decision_sentence(decision)
+    assert "Test files left out, because the code does not pass them: test_more.py." in decision_sentence(decision)
     assert (code / "slug.py").read_text() == SLUG
 
 

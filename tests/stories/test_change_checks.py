@@ -88,7 +88,7 @@ async def test_a_change_that_fails_the_examples_of_the_task_is_not_written(shop:
     task = "Mend double() in calc.py: `double(2) == 4` and `double(5) == 10`"
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
     assert decision.outcome is Outcome.DEADLOCK
-    assert "the examples in the task: 0 of 2 gave the result that the task says." in decision_sentence(decision)
+    assert "the examples in the task: 0 of 2 gave the result that the task states." in decision_sentence(decision)
     assert shop.unchanged()
     assert (await shop.built({"calc.py": RIGHT, "test_more.py": GOOD_TEST}, task)).next_step == "applied"
 
@@ -119,7 +119,7 @@ async def test_an_example_in_the_task_may_name_the_module(shop: CheckedProject) 
     shop.holds({})
     task = f"{TASK} calc.double(2) must be 4."
     decision = await shop.built({"calc.py": WRONG, "test_more.py": WEAK_TEST}, task)
-    assert "the examples in the task: 0 of 1 gave the result that the task says." in decision_sentence(decision)
+    assert "the examples in the task: 0 of 1 gave the result that the task states." in decision_sentence(decision)
     assert shop.unchanged()
     assert (await shop.built({"calc.py": RIGHT}, task)).next_step == "applied"
 
@@ -156,7 +156,8 @@ async def test_reverting_an_accidental_deletion_keeps_the_part_that_fixes_a_chec
     shop.holds(LIMITED, *BOTH)
     decision = await shop.built({"calc.py": f"{HEAD}\n{RIGHT}"}, TO_PASS)
     assert decision.next_step == "applied", decision_sentence(decision)
-    assert "checks broke: LIMIT in calc.py." in decision_sentence(decision)
+    reverted = "Edits reverted, because they broke checks and the task does not ask for them: LIMIT in calc.py."
+    assert reverted in decision_sentence(decision)
     written_text = (shop.code / "calc.py").read_text()
     assert RIGHT in written_text
     assert "LIMIT = 3" in written_text
@@ -200,7 +201,7 @@ async def test_candidates_are_checked_with_the_original_check_files(
     assert shop.unchanged()
     decision = await shop.built({"calc.py": RIGHT, **cheat})
     assert decision.next_step == "applied", "what the code does not need is left out"
-    assert f"Not changed, because existing tests stay as they were: {changed}." in decision_sentence(decision)
+    assert f"Existing tests that were kept unchanged: {changed}." in decision_sentence(decision)
     assert git(shop.code, "diff", "--name-only", "HEAD~") == "calc.py\n"
 
 

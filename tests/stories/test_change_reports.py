@@ -49,7 +49,7 @@ async def test_the_decision_says_that_uncommitted_tests_were_not_run_on_the_comm
     async with await Roundtable.open(code, bench_places) as desk:
         decision = await DeskMeeting(desk, claude=slug_writer(SLUG)).hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
-    text = "These tests are not committed, so they did not run on the files of the commit: test_slug.py."
+    text = "These tests were not run on the committed files, because the tests are not committed: test_slug.py."
     assert text in notice_sentences(decision)
     assert ("The check tests passed without running a single test." in notice_sentences(decision)) is listed
     assert "tests=" not in git(code, "log", "-1", "--format=%B")
@@ -115,7 +115,7 @@ async def test_candidates_that_were_not_run_are_not_reported_as_equal(tmp_path: 
         meeting = DeskMeeting(desk, claude=one, gpt=other)
         decision = await meeting.hold("build", "Write Slug.java", settings={"judge": False})
         session = await desk.sessions.get(meeting.session)
-    assert "Nothing was run that could distinguish the 2 candidates." in decision_sentence(decision)
+    assert "No check or test could distinguish the 2 candidates." in decision_sentence(decision)
     assert "There was no check or test to run on it." in decision_sentence(decision), "and so it was run nowhere"
     assert [row[3] for row in render_candidate_table_rows(last_trial(session))] == ["–", "–"]
 

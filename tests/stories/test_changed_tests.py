@@ -59,7 +59,7 @@ async def test_a_change_to_existing_tests_is_reported_and_not_written_on_advance
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (before, SLUG_TEST)
     mend = meeting.prompt("build/2-mend", "claude")
     assert "The check tests (with the original tests) failed" in mend
-    assert "They are not changed, because the task does not ask for that." in mend
+    assert "They stay unchanged, because the task does not ask to change them." in mend
     session = await bench.sessions.get(meeting.session)
     assert list(session.gates) == ["approve-tests"]
     later = await bench.meetings.run(
@@ -76,7 +76,7 @@ async def test_a_person_sees_which_existing_tests_would_change_and_may_approve(b
     decision = await hold_with_person(meeting, bench, approve_tests=("all", ""))
     question = (await bench.sessions.get(meeting.session)).gates["approve-tests"].question
     assert "It changes existing tests: SlugTest.test_words_are_joined of test_slug.py." in question
-    only_changed = "claude's candidate passes only the tests as it changed them."
+    only_changed = "claude's candidate changed existing tests and passes only the changed versions."
     assert f"No candidate passed the original tests. {only_changed}" in question
     assert decision.next_step == "applied"
     assert (code / "test_slug.py").read_text() == SHOUT_TEST
@@ -128,7 +128,7 @@ async def test_an_unnecessary_change_to_an_existing_test_is_left_out(bench: Roun
     decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
     assert ((code / "slug.py").read_text(), (code / "test_slug.py").read_text()) == (SLUG, SLUG_TEST)
-    assert "Not changed, because existing tests stay as they were: test_slug.py." in decision_sentence(decision)
+    assert "Existing tests that were kept unchanged: test_slug.py." in decision_sentence(decision)
 
 
 async def test_a_change_to_existing_tests_only_needs_the_persons_approval(bench: Roundtable, code: Path) -> None:

@@ -121,7 +121,9 @@ async def test_a_doctor_without_a_root_cause_is_reported_as_such() -> None:
         claude=doctor_turns(diagnosis_reply(STALE, 9)), gpt=doctor_turns(diagnosis_reply("unknown", 9))
     )
     decision = await hold_meeting(harness, seats=("claude", "gpt"))
-    assert decision_sentence(decision) == "Fewer than 2 doctors are sure of the same root cause. gpt named none."
+    assert (
+        decision_sentence(decision) == "Fewer than 2 doctors are sure of the same root cause. gpt named no root cause."
+    )
 
 
 @pytest.mark.feature("S3.64", "S3.65", "S3.66", "S3.68")

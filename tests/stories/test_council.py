@@ -85,7 +85,9 @@ async def test_a_leading_position_acceptable_to_all_needs_no_debate() -> None:
     await harness.open()
     decision = await harness.run()
     assert decision.outcome is Outcome.REACHED
-    assert "live with it" in decision_sentence(decision)
+    assert "2 of 3 counted seats agree in the blind round; the others find it acceptable." in decision_sentence(
+        decision
+    )
     assert [dissent.seat for dissent in decision.dissent] == ["gemini"]
     assert await round_names(harness) == ["council/1-blind", "council/2-ballot"]
 
@@ -119,7 +121,7 @@ async def test_a_debate_ends_when_no_seat_changes_its_position() -> None:
     decision = await harness.run()
     assert "council/4-reconsider" not in await round_names(harness)
     assert decision.outcome is Outcome.REACHED
-    assert decision_sentence(decision) == "2 of 3 counted seats agree, after reading each other."
+    assert decision_sentence(decision) == "2 of 3 counted seats agree after reading each other's answers."
     assert [(dissent.seat, dissent.position, dissent.text) for dissent in decision.dissent] == [
         ("gpt", "Y", "Because.")
     ]
@@ -145,7 +147,8 @@ async def test_a_seat_that_switches_without_a_reason_is_counted_at_its_blind_pos
     assert decision.conformity == ("gpt",)
     assert decision.tally == {"B": 2, "A": 1}
     assert [(dissent.seat, dissent.text) for dissent in decision.dissent] == [("gpt", "Y is right.")]
-    assert any("without a named reason" in notice for notice in notice_sentences(decision))
+    changed = "These seats changed their position without a reason, so their blind position was counted: gpt."
+    assert changed in notice_sentences(decision)
 
 
 async def test_given_options_are_counted_exactly_without_a_ballot() -> None:
@@ -261,8 +264,8 @@ async def test_a_round_without_a_quorum_leaves_the_decision_to_the_previous_roun
     assert decision.basis == ("council/1-blind",)
     assert decision.degraded
     assert notice_sentences(decision)[0] == (
-        "1 of 3 seats gave a valid answer in council/3-reconsider, which is less than the quorum, "
-        "so council/1-blind decides."
+        "1 of 3 seats gave a valid answer in council/3-reconsider: fewer than the quorum. "
+        "So the answers of council/1-blind decide."
     )
 
 

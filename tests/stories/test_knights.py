@@ -75,7 +75,7 @@ async def test_one_score_below_the_threshold_prevents_consensus(score: int) -> N
     await harness.open(settings={"rounds": 2})
     decision = await harness.run()
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision_sentence(decision).startswith("gpt scored under 9.")
+    assert decision_sentence(decision).startswith("gpt gave a score below 9.")
 
 
 @pytest.mark.feature("S3.55")
@@ -88,7 +88,7 @@ async def test_a_score_of_nine_with_a_blocking_issue_prevents_consensus() -> Non
     await harness.open(settings={"rounds": 2})
     decision = await harness.run()
     assert decision.outcome is Outcome.DEADLOCK
-    assert "gpt still sees an open issue that blocks." in decision_sentence(decision)
+    assert "gpt still sees an open issue that blocks the decision." in decision_sentence(decision)
     assert ("gpt", "No backup.") in [(dissent.seat, dissent.text) for dissent in decision.dissent]
 
 
@@ -110,7 +110,7 @@ async def test_the_earlier_score_of_a_crashed_knight_never_counts() -> None:
     await harness.open(settings={"rounds": 2})
     decision = await harness.run()
     assert decision.outcome is Outcome.DEADLOCK
-    assert decision_sentence(decision).startswith("gpt gave no score that counts.")
+    assert decision_sentence(decision).startswith("gpt gave no valid score.")
     assert [absence.seat for absence in decision.missing] == ["gpt"]
     assert decision.counted == ("claude", "gemini")
 
@@ -279,7 +279,7 @@ async def test_the_person_is_asked_about_the_named_proposal_and_its_blocking_iss
     await harness.run()
     question = (await harness.session()).gates["decide"].question
     assert question.endswith(
-        "claude speaks for the table: of the highest scores, it comes first in priority. "
+        "claude speaks for the table: among the highest scores, it comes first in priority. "
         "It proposes: Use Redis. What next?"
     )
 

@@ -115,7 +115,7 @@ async def test_the_gate_answer_stop_ends_a_custom_meeting_without_a_decision(tmp
     harness, decision = await hold_recipe(tmp_path, EXAMPLE, REVIEWED, answers={"sketched": "stop"})
     assert list((await harness.session()).rounds) == ["board/1-sketch"]
     assert decision.outcome is Outcome.INSUFFICIENT
-    assert decision_sentence(decision) == "The meeting was stopped before the round that decides."
+    assert decision_sentence(decision) == "The meeting was stopped before the deciding round."
 
 
 async def test_the_answer_to_the_last_gate_of_a_custom_meeting_is_its_next_step(tmp_path: Path) -> None:

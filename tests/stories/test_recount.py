@@ -139,7 +139,7 @@ async def test_a_recount_names_seats_that_followed_the_others_without_evidence()
     moved = {row[0]: row[1:3] for row in render_seat_recount_rows(result)}
     assert moved == {"claude": ("A", "no"), "gpt": ("B → A", "yes, without evidence"), "gemini": ("A", "no")}
     assert recounted_rule(result, "blind vote").winner == "A"
-    assert recounted_rule(result, "majority of last positions").why == "3 of 3 seats."
+    assert recounted_rule(result, "majority of last positions").why == "3 of 3 seats have this position."
     assert not recounted_rule(result, "every score at least 9").applies
     assert not recounted_rule(result, "ranked: elimination only").applies
     assert {row[0] for row in render_rule_recount_rows(result)} == {"blind vote", "majority of last positions"}

@@ -135,7 +135,7 @@ async def test_findings_are_reproduced_or_refuted_or_marked_as_older_than_the_ch
     assert [proposal.authors for proposal in decision.proposals] == [("claude", "gpt"), ("claude",), ("gpt",)]
     reproduced, old, refuted = re.split(r"\n\n(?=[A-Z])", decision.text)
     assert "average() divides by zero for no prices" in reproduced
-    assert "Found by claude and gpt. A program of claude shows it." in reproduced
+    assert "Found by claude and gpt. A program of claude reproduces the fault." in reproduced
     assert old.startswith("Older than the change:")
     assert "cheapest() raises for no prices" in old
     assert refuted.startswith("Refuted:")
@@ -162,7 +162,7 @@ async def test_an_unproven_finding_is_shown_to_all_and_another_seat_may_prove_it
     assert "ModuleNotFoundError" in prompt
     assert "claude" not in prompt
     assert decision.outcome is Outcome.REJECTED
-    assert "Found by claude. A program of gpt shows it." in decision.text
+    assert "Found by claude. A program of gpt reproduces the fault." in decision.text
     assert notice_sentences(decision) == ("No program confirmed or refuted these findings: F2.",)
     text = render_transcript(session)
     assert "The style is poor" in text
@@ -332,7 +332,7 @@ async def test_a_review_killed_after_any_fact_runs_and_asks_nothing_twice(desk: 
         settings=settings,
     )
     assert decision.outcome is Outcome.REJECTED
-    assert "A program of gpt looked for it and did not find it." in decision.text
+    assert "A program of gpt tested for the fault and did not find it." in decision.text
 
 
 async def test_a_review_is_not_recalled_by_the_next_review(desk: Roundtable) -> None:

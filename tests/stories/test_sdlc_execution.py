@@ -94,7 +94,7 @@ async def test_all_seats_see_the_output_of_a_failed_program_and_their_fix_is_run
         assert "wrong sum" in section
         assert "return a - b" in section, "the files as they were run"
     gates = (await bench.sessions.get(meeting.session)).gates
-    assert "Run it again?" in gates["execution-rerun"].question
+    assert "Run the program again?" in gates["execution-rerun"].question
     assert "wrong sum" in gates["execution-rerun"].question
     assert sorted(os.listdir(code)) == before, "nothing is run in the person's folder"
 
@@ -112,7 +112,7 @@ async def test_a_person_may_inspect_a_fix_and_decline_to_run_it(bench: Roundtabl
     assert isinstance(shown, ChangePlanned)
     assert "adding.py" in [hunk.path for hunk in shown.hunks]
     assert (end.how, len(await runs(bench, meeting))) == ("failed", 1)
-    assert "The last fix was not run." in stage_notice_sentences(end)
+    assert "The program was not run after the last fix." in stage_notice_sentences(end)
     assert stage_notice_sentences(end)[-1].startswith(
         "The program fails after 1 run: run (python main.py) ended with exit code 1: "
     )
@@ -200,7 +200,7 @@ async def test_an_install_step_is_shown_and_waits_for_the_persons_approval(bench
         assert "ready" in end.text
     else:
         assert list(results) == ["execution/1/run"]
-        assert "Its install step was not allowed" in meeting.prompt("execution/1/1-analyse", "claude")
+        assert "The install step of the program was not allowed" in meeting.prompt("execution/1/1-analyse", "claude")
 
 
 async def test_approval_of_an_install_step_ends_when_a_fix_changes_the_project(bench: Roundtable) -> None:

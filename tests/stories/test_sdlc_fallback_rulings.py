@@ -60,8 +60,8 @@ async def test_if_every_judge_fails_and_test_results_are_equal_the_person_is_ask
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
-    assert "No judge answered. Whose files do you choose?" in gate.question
-    assert gate.details["gpt"] == "accounts.py: there was nothing to run it against."
+    assert "No judge answered. Whose files should be used?" in gate.question
+    assert gate.details["gpt"] == "accounts.py: no check or test was run."
 
 
 @pytest.mark.feature("S0.149")
@@ -72,7 +72,7 @@ async def test_later_stages_see_rulings_without_labels_and_names(bench: Roundtab
     )
     meeting, _, ends = await hold_stages(bench, DEVELOPMENT, QA, seats=account_seats(judge=ruling))
     assert ends[0].text == (
-        "Files written: accounts.py.\nThe judge chose one candidate as the base and also asked for:\n"
+        "Files written: accounts.py.\nThe judge chose one candidate as the base and asked for these additions:\n"
         "- login from another candidate\n- replace rollback by another candidate's"
     )
     later = meeting.prompt("qa/1-write", "gpt")
@@ -101,7 +101,7 @@ async def test_a_seat_that_writes_too_many_files_is_reported_in_a_short_notice(b
         notice for notice in stage_notice_sentences(end) if notice.startswith("claude's candidate was left out.")
     )
     assert said.count("exceeds the limit of 200 files per change.") == 3
-    assert said.endswith("And 47 more reasons.")
+    assert said.endswith("47 more reasons are not shown.")
     assert said in (await bench.sessions.get(meeting.session)).gates["after-development"].question
 
 
@@ -114,7 +114,7 @@ async def test_a_judge_skipped_because_of_limits_is_not_reported_as_failed(
     await meeting.hold("sdlc")
     session = await bench.sessions.get(meeting.session)
     asked = session.gates["development-dispute"].question
-    assert "No judge was asked: the limits of the session were reached. Whose files do you choose?" in asked
+    assert "No judge was asked: the limits of the session were reached. Whose files should be used?" in asked
     (end,) = session_stage_ends(session)
     assert "No judge was asked: the limits of the session were reached." in stage_notice_sentences(end)
 

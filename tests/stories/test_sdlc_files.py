@@ -141,7 +141,7 @@ async def test_a_judge_of_files_sees_test_results_and_no_names(bench: Roundtable
     assert end.judge == "gemini", "whose own is not among them"
     read = meeting.prompt("development/1-judge", "gemini")
     assert [name for name in ("claude", "gpt", "gemini", "candidate-C", "your change") if name in read] == []
-    shown = "Running it: Tests it did not pass: candidate-A: test_it.py::test_it."
+    shown = "Running it: Failed tests: candidate-A: test_it.py::test_it."
     assert f'<answer from="candidates: candidate-B">\n{shown}' in read
     assert [notice for notice in stage_notice_sentences(end) if "left out" in notice] == [
         "gemini's candidate was left out. its own tests: gemini: test_it.py::test_it failed."
@@ -179,8 +179,8 @@ async def test_the_judge_and_the_person_see_where_passing_candidates_differ(
     }
     meeting, _, _ = await hold_stages(bench, msgspec.structs.replace(DEVELOPMENT, rounds=1), seats=seats)
     read = meeting.prompt("development/1-judge", "claude")
-    assert "It differs from the others: shout.shout('hey') is 'HEY'" in read
-    assert "It differs from the others: shout.shout('hey') is 'HEY!'" in read
+    assert "The candidate differs from the others: shout.shout('hey') is 'HEY'" in read
+    assert "The candidate differs from the others: shout.shout('hey') is 'HEY!'" in read
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
     assert "shout.shout('hey') is 'HEY!'" in gate.details["gpt"]
 
@@ -202,7 +202,7 @@ async def test_without_a_consensus_all_seats_write_again_with_open_points_and_th
     again = meeting.prompt("development/2-write", "gpt")
     assert "The judge sees no consensus yet. This is open:" in again
     assert "- Keep users in a dict\n- Keep users in a file" in again
-    assert "It passed everything that was run." in again
+    assert "The candidate passed everything that was run." in again
     assert "the judge calls your work candidate-A" in again
     assert "Claude adds a user" in again, "the others' work is shown to whom it is to be settled with"
     assert await files_after_stage(bench, end) == {"accounts.py": later}, "who says nothing new stands by what it wrote"
@@ -246,12 +246,12 @@ async def test_a_merge_that_fails_checks_of_its_base_is_discarded_with_a_notice(
     dropped = next(
         notice
         for notice in stage_notice_sentences(end)
-        if notice.startswith("The additions that the judges wanted did not pass")
+        if notice.startswith("claude's candidate did not pass with the additions")
     )
-    assert "so claude's candidate is used alone. " in dropped
+    assert "so it is used without them. " in dropped
     assert "test_nobody" in dropped
     assert any(
-        notice.startswith("The judge asked for this, but it was not done: users in accounts.py")
+        notice.startswith("A request of the judge was not carried out: users in accounts.py")
         for notice in stage_notice_sentences(end)
     )
 
@@ -263,8 +263,8 @@ async def test_the_person_chooses_between_disputed_candidates_and_sees_their_tes
     assert (end.how, end.draft) == ("failed", ""), "with nobody there, nobody's files are taken"
     assert decision.outcome is Outcome.DEADLOCK
     gate = (await bench.sessions.get(meeting.session)).gates["development-dispute"]
-    assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose files do you choose?")
-    assert gate.details["gemini"] == "accounts.py: there was nothing to run it against."
+    assert gate.question.endswith("The judge sees no consensus: A dict or a file? Whose files should be used?")
+    assert gate.details["gemini"] == "accounts.py: no check or test was run."
 
     meeting = DeskMeeting(bench, **seats)
     await meeting.open("sdlc", IDEA, settings=stage_settings(stage), answers=YES, seed=7, headless=False)

@@ -42,8 +42,8 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
         assert "def report_1999" not in prompt
     for end in ends:
         assert (
-            "4 of 5 files of the project were shown; the others do not fit into the context windows."
-            in stage_notice_sentences(end)
+            "Only 4 of 5 files of the project were shown to the seats; "
+            "the others do not fit into their context windows." in stage_notice_sentences(end)
         )
         assert "Not read: .env is a sensitive file and is never shown to a model." in stage_notice_sentences(end)
     assert any("of 5 files of the project were shown" in sentence for sentence in notice_sentences(decision))

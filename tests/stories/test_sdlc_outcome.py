@@ -146,5 +146,5 @@ async def test_a_new_project_leaves_out_files_with_forbidden_names_and_keeps_the
     (notice,) = stage_notice_sentences(end)
     assert notice.startswith("Files that claude wrote were left out. ")
     assert ".env is named like a file that contains secrets." in notice
-    assert notice.endswith("1 more file cannot be used either.")
+    assert notice.endswith("1 more file of claude cannot be used.")
     assert decision.degraded

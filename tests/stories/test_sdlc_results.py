@@ -135,7 +135,7 @@ async def test_without_approval_nothing_is_delivered_and_the_project_can_be_deli
 ) -> None:
     meeting, decision = await hold_stages(bench, tmp_path / "accounts", SHORT)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "later")
-    assert "`roundtable project` with this session delivers it at any time." in decision_sentence(decision)
+    assert "To deliver the project later, run `roundtable project SESSION --to PATH`." in decision_sentence(decision)
     assert file_names(tmp_path) == ["code", "home"]
     gate = (await bench.sessions.get(meeting.session)).gates["deliver"]
     assert (gate.writes, gate.default) == (True, "later")

@@ -182,7 +182,7 @@ async def test_a_fix_that_breaks_a_passing_check_is_discarded_and_other_fixes_ar
         claude=turns(**SEEN, judge=CONSENSUS, fix_1=FIX_CART, fix_2=BREAK_STOCK),
         gpt=turns(chunk_2=SEEN_THERE),
     )
-    assert "Not fixed: the fix was discarded because tests passed before it and not with it." in end.text
+    assert "Not fixed: the fix was discarded because it broke tests." in end.text
     assert f"{SWAPPED} Fixed: " in end.text
     assert sorted(await files_of(desk, end)) == ["shop/cart.py"]
     assert [part.path for part in end.took] == ["shop/cart.py"]

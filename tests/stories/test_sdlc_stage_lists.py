@@ -77,7 +77,7 @@ async def test_the_stages_no_docker_go_from_requirements_to_tests_without_runnin
     assert AGREED in meeting.prompt("development/1-write", "gemini")
     section = meeting.prompt("qa/1-write", "gpt")
     assert '<answer from="decisions: D2 architecture">\nOne file, accounts.py.\n</answer>' in section
-    wrote = "Files written: accounts.py.\nThe judge chose one candidate as the base and also asked for:\n"
+    wrote = "Files written: accounts.py.\nThe judge chose one candidate as the base and asked for these additions:\n"
     assert f'<answer from="decisions: D3 development">\n{wrote}' in section
     ends = session_stage_ends(session)
     assert [end.how for end in ends] == ["agreed"] * 5

@@ -144,7 +144,7 @@ async def test_a_judge_reads_unsigned_answers_and_the_stage_says_that_its_own_is
     assert "claude:" not in read
     assert "gpt:" not in read
     assert decision_sentence(decision) == (
-        "1 stage was held: requirements. In requirements the judge also read its own answer, unsigned."
+        "1 stage was held: requirements. In requirements the judge also judged its own answer, shown without a name."
     )
     assert notice_sentences(decision) == (), "nothing is amiss with that"
     assert decision.next_step == "", "there is nothing to hand over"
@@ -165,14 +165,14 @@ async def test_the_stage_says_why_a_judge_reads_its_own_answer(bench: Roundtable
     meeting, _ = await hold_stages(bench, seats, msgspec.structs.replace(stage, judge="gpt"))
     (end,) = await stage_ends(bench, meeting)
     assert stage_notice_sentences(end) == (
-        "gpt judged its own answer together with the others', unsigned, because you named it as judge.",
+        "gpt judged its own answer among the others, without names, because you named it as judge.",
     )
     seats["gemini"] = [{"round": "*", "fault": "overloaded"}]
     meeting, _ = await hold_stages(bench, seats, stage)
     (end,) = await stage_ends(bench, meeting)
     assert stage_notice_sentences(end) == (
         "gemini did not answer as judge.",
-        "claude judged its own answer together with the others', unsigned, because no other judge answered.",
+        "claude judged its own answer among the others, without names, because no other judge answered.",
     )
 
 

@@ -117,10 +117,10 @@ async def test_an_agreement_names_its_conditions_and_that_only_one_model_answere
     decision = await hold_meeting(harness)
     session = await harness.session()
     assert decision_sentence(decision).endswith(
-        "recommend the same, in the first round. claude sees risks to settle first."
+        "recommend the same answer in the first round. claude sees risks that must be settled first."
     )
     assert decision.position == next(proposal.text for proposal in decision.proposals if proposal.id == decision.winner)
-    text = "All 2 seats used the same voice, script:test."
+    text = "All 2 counted seats used the same voice, script:test."
     assert f"Counted 2 of 2 (claude, opencode). {text}" in live_lines_as_text(live_decision_lines(session, "here"))
     assert text in render_transcript(session)
     assert text in render_session_page(session)

@@ -52,8 +52,9 @@ async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundta
     meeting = DeskMeeting(bench, claude=writer_turns(slug=KEPT.replace("…", "...") + SLUG))
     decision = await meeting.hold("build", ADD, answers=YES)
     assert (decision.outcome, decision.next_step) == (Outcome.REACHED, "applied")
-    assert "Restored, because the task does not name it and checks broke: shorten in slug.py." in decision_sentence(
-        decision
+    assert (
+        "Edits reverted, because they broke checks and the task does not ask for them: shorten in slug.py."
+        in decision_sentence(decision)
     )
     written_text = (code / "slug.py").read_text()
     assert KEPT.strip() in written_text
@@ -61,7 +62,8 @@ async def test_an_accidental_edit_of_another_function_is_reverted(bench: Roundta
     (results,) = last_trial(await bench.sessions.get(meeting.session)).candidates
     assert (results.put_back, results.passed) == (("shorten in slug.py",), True)
     question = (await bench.sessions.get(meeting.session)).gates["approve"].question
-    assert "Restored, because the task does not name it and checks broke: shorten in slug.py." in question
+    reverted = "Edits reverted, because they broke checks and the task does not ask for them: shorten in slug.py."
+    assert reverted in question
     assert not any("mend" in call.call for call in meeting.voices.calls), "nobody had to be asked again"
 
 
@@ -72,7 +74,7 @@ async def test_an_unrelated_edit_that_breaks_nothing_is_kept(bench: Roundtable, 
     decision = await meeting.hold("build", ADD, answers=YES)
     assert decision.next_step == "applied"
     assert (code / "slug.py").read_text() == other
-    assert "Put back" not in decision_sentence(decision)
+    assert "Edits reverted" not in decision_sentence(decision)
 
 
 @pytest.mark.parametrize("place", ["slug", "dots"])

@@ -52,7 +52,8 @@ async def test_an_answer_cut_off_at_the_token_limit_is_named_in_a_notice() -> No
     decision = await harness.run()
     assert decision.outcome is Outcome.REACHED
     assert decision.degraded
-    assert "Cut off at the token limit (max_tokens): claude in council/1-blind." in notice_sentences(decision)
+    cut = "These answers were cut off at the token limit (`max_tokens`): claude in council/1-blind."
+    assert cut in notice_sentences(decision)
     moves = {
         record.event.seat: record.event.truncated
         for record in await harness.records()

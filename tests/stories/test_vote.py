@@ -64,7 +64,7 @@ async def test_ideas_are_pitched_blind_then_discussed_then_ranked() -> None:
     assert decision.outcome is Outcome.REACHED
     assert (decision.winner, decision.position, decision.author) == ("A", "A chess app", "gpt")
     assert decision.text == "A chess app, because.", "the words in which it was pitched"
-    assert decision_sentence(decision) == "A beats every other candidate one against one."
+    assert decision_sentence(decision) == "A beats every other candidate in pairwise comparison."
     assert [(dissent.seat, dissent.position) for dissent in decision.dissent] == [("gemini", "A tax app")]
     assert decision.tally == {"A": 2, "B": 0, "C": 1, "no-change": 0}
 
@@ -149,7 +149,10 @@ async def test_without_a_condorcet_winner_elimination_decides() -> None:
     decision = await harness.run()
     assert await round_names(harness) == ["vote/2-ballot"], "options are not pitched"
     assert decision.winner == "A"
-    assert decision_sentence(decision) == "Nobody beats every other candidate; A wins by elimination."
+    assert (
+        decision_sentence(decision)
+        == "No candidate beats every other one in pairwise comparison; A wins by elimination."
+    )
 
 
 @pytest.mark.feature("S1.44", "S1.5")

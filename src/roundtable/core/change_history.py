@@ -100,7 +100,7 @@ def is_session_approval_gate(gate: Gate) -> bool:
 
 
 def is_session_confirmation_gate(gate: Gate) -> bool:
-    """Whether a gate asks for a typed phrase because something would be lost permanently."""
+    """Whether a gate asks for a typed phrase because the change is dangerous."""
     return gate.writes and "confirm" in gate.options
 
 

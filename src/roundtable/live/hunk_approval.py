@@ -14,7 +14,7 @@ ALL, SOME, ASK, NONE = "all", "some", "ask", "none"
 """The options of a gate that asks for approval of a plan."""
 
 CONFIRM, NO = "confirm", "no"
-"""The options of a gate that asks for a typed phrase because something would be lost permanently."""
+"""The options of a gate that asks for a typed phrase because the change is dangerous."""
 
 HunkVerdict = bool | str
 """Whether a hunk is taken, or the person's own text to write instead."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-import tomllib
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from roundtable.app.settings.places import Places
+from roundtable.core.faults import ConfigError
 from roundtable.store.record_file import RecordFile
 
 MAX_SUGGESTIONS = 50
@@ -35,12 +37,15 @@ class Suggestions:
 
     def seats(self) -> list[str]:
         """Return the names of the seats in the configs."""
+        from roundtable.app.settings.config_files import WORKSPACE_CONFIG, read_user_file, read_workspace_file
+        from roundtable.core.text.strict_toml import load_toml
+
         names: list[str] = []
-        for path in (self._workspace / ".roundtable" / "config.toml", self._places.user_config):
-            try:
-                names += list(tomllib.loads(path.read_text()).get("seats", {}))
-            except (OSError, ValueError, TypeError):
-                continue
+        config = self._places.user_config
+        reads = (partial(read_workspace_file, self._workspace, WORKSPACE_CONFIG), partial(read_user_file, config))
+        for read in reads:
+            with contextlib.suppress(ConfigError, ValueError, TypeError):
+                names += list(load_toml((read() or b"").decode()).get("seats", {}))
         return _keep_shell_safe(names)
 
 

@@ -185,7 +185,7 @@ class HunkPrompt:
                     approval.restart()
 
     async def confirm(self, phrase: str) -> ApprovalAnswer | None:
-        """Ask for the phrase that confirms a permanent loss; None if the person left without an answer."""
+        """Ask for the phrase that confirms a dangerous change; None if the person left without an answer."""
         while typed := await self._read_line(
             f"Type `{sanitize_line(phrase)}` to continue, or press Enter to write nothing: "
         ):
@@ -282,7 +282,9 @@ class HunkPrompt:
                 new_text = (await asyncio.to_thread(file.read_bytes)).decode(errors="surrogateescape")
             except (OSError, ValueError) as error:
                 self._print_line(
-                    f"The editor {command} cannot be started ({error}). Set the EDITOR variable.", WARNING_STYLE
+                    f"The editor {command} cannot be started ({error}). "
+                    "Set the EDITOR environment variable to another editor.",
+                    WARNING_STYLE,
                 )
                 return None
         return None if code else new_text

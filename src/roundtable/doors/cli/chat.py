@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 @cli_session_argument
 @click.argument("question", default="")
 @cli_section_option(
-    "Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per text delta."
+    "Output", "--json", "as_json", is_flag=True, help="Print one JSON object per event and per piece of streamed text."
 )
 def chat_command(session: str, question: str, as_json: bool) -> int:
-    """Ask the judge about a session without changing it.
+    """Ask the judge questions about a session; the session does not change.
 
     The seat that judged last reads the decisions, findings, files and open points, and answers with
     its judge model. Without QUESTION, you can ask several questions at a terminal; earlier answers of
@@ -50,7 +50,9 @@ def chat_command(session: str, question: str, as_json: bool) -> int:
       roundtable chat 2026-11-15-a-to-do-api
     """
     if not question.strip() and (as_json or not sys.stdin.isatty()):
-        raise UsageError("The question is missing.", 'Write it in quotes: roundtable chat last "What is open?"')
+        raise UsageError(
+            "The question is missing.", 'Write the question in quotes: roundtable chat last "What is open?"'
+        )
     return run_cli_command_at_session_desk(
         lambda desk: desk.sessions.find(session),
         lambda desk, about: _chat(desk, about, question.strip(), as_json=as_json),
@@ -61,7 +63,8 @@ async def _chat(desk: Roundtable, about: Session, question: str, *, as_json: boo
     exchanges: list[ChatExchange] = []
     if question:
         return await _ask_judge(desk, about, question, exchanges, as_json=as_json)
-    print_note(f"About {sanitize_line(about.charter.question, 80)}. An empty line ends the chat.")
+    print_note(f"Session: {sanitize_line(about.charter.question, 80)}")
+    print_note("Type a question about this session. An empty line ends the chat.")
     while question_line := await read_terminal_line("You: "):
         about = await desk.sessions.get(about.id)
         if (code := await _ask_judge(desk, about, question_line, exchanges, as_json=False)) == EXIT_INTERRUPTED:

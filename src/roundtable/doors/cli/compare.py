@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @cli_session_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def recount_command(session: str, as_json: bool) -> None:
-    """Recompute a decision without a seat or by another rule, at no cost.
+    """Recompute a decision by another rule or without a seat; no model is asked.
 
     No model is asked: the recorded answers are counted again without each seat in turn, and by other
     decision rules. The tables show which seats changed their position, which did so without evidence,

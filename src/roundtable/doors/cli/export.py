@@ -32,7 +32,9 @@ EXPORT_FORMATS = ("markdown", "html", "json", "jsonl", *REPORT_FORMATS)
     help="Format of the file.",
 )
 @click.option(
-    "--layout", type=click.Choice(tuple(EXPORT_LAYOUTS)), help="Write a folder of files in the layout of another tool."
+    "--layout",
+    type=click.Choice(tuple(EXPORT_LAYOUTS)),
+    help="Write a folder of files, arranged as another tool expects them.",
 )
 @click.option(
     "-o", "--output", metavar="PATH", help="File, or folder with --layout.  [default: named after the session]"
@@ -82,9 +84,9 @@ async def _render_files(desk: Roundtable, address: str, form: str, layout: str |
 
 
 @click.command("sync")
-@click.option("-y", "--yes", is_flag=True, help="Create the folder without asking if it is missing.")
+@click.option("-y", "--yes", is_flag=True, help="If the folder is missing, create it without asking.")
 def sync_workspace_folder_command(yes: bool) -> int:
-    """Rewrite .roundtable/ from the record.
+    """Rewrite the files in .roundtable/ from the stored sessions.
 
     The folder holds the chronicle, the error log and every session of this workspace, for reading and
     committing. Your own files in it are not changed.
@@ -116,7 +118,8 @@ async def _sync(desk: Roundtable, yes: bool) -> int:
     summary = f"{count} {'file' if count == 1 else 'files'} written."
     if synced.failed:
         raise UsageError(
-            synced.problem, f"The other files are up to date: {summary} Fix this one and run `roundtable sync` again."
+            synced.problem,
+            f"All other files are up to date: {summary} Fix the problem and run `roundtable sync` again.",
         )
     click.echo(f".roundtable/ is up to date: {summary}")
     return EXIT_OK

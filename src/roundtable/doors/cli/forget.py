@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", default="")
-@click.option("--session", "name", default="", metavar="NAME", help="SESSION, as an option instead of an argument.")
+@click.option("--session", "name", default="", metavar="NAME", help="Same as the argument SESSION.")
 def forget_command(session: str, name: str) -> None:
     """Remove a session from the list; exported files stay.
 
@@ -36,7 +36,9 @@ def forget_command(session: str, name: str) -> None:
 async def _forget(desk: Roundtable, address: str) -> str:
     state = await desk.sessions.get(await desk.sessions.find(address))
     if state.forgotten:
-        raise UsageError(f"Session {address} is already forgotten.", "`roundtable gc` deletes it.")
+        raise UsageError(
+            f"Session {address} is already forgotten.", "To delete its transcript: roundtable gc --max-age-days N"
+        )
     short = await shortest_cli_session_argument(desk, state.id, state.charter.slug)
     await desk.sessions.forget(state.id)
     return f"Session {short} is forgotten; until `roundtable gc` deletes it, `roundtable show {short}` prints it"

@@ -68,7 +68,7 @@ def check_cli_gate_answer(session: Session, gate: Gate, option: str, text: str) 
         )
     if option == SOME and (problem := _invalid_hunk_choice(text, hunks)):
         raise UsageError(
-            problem, f"Write {_hunk_choice_syntax(hunks)}; the hunks are {', '.join(hunk.id for hunk in hunks)}."
+            problem, f"For example: {_hunk_choice_syntax(hunks)}. The hunks are {', '.join(hunk.id for hunk in hunks)}."
         )
 
 
@@ -78,10 +78,10 @@ def _invalid_hunk_choice(text: str, hunks: Sequence[Hunk]) -> str:
     try:
         choice = msgspec.json.decode(text, type=HunkChoice, strict=True)
     except msgspec.MsgspecError:
-        return "The text of option `some` is not valid JSON with `rejected` or `edited` hunks."
+        return "The --text value is not a JSON object with `rejected` or `edited` hunks."
     chosen, hunk_ids = [*choice.rejected, *choice.edited], {hunk.id for hunk in hunks}
     if not chosen:
-        return "The text of option `some` names no rejected or edited hunk."
+        return "The --text value names no hunk to reject or edit."
     unknown = [hunk for hunk in chosen if hunk not in hunk_ids]
     return f"Unknown hunk: {sanitize_line(', '.join(unknown))}." if unknown else ""
 

@@ -191,7 +191,7 @@ class GatePrompt:
         if text or option not in OPTION_REASON_QUESTIONS:
             return text
         if not gate.is_own_words_answer(option):
-            return await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} [Enter for nothing]: ")
+            return await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} [Enter to skip]: ")
         line: str | None = ""
         while line == "":
             line = await self._read_line(f"{OPTION_REASON_QUESTIONS[option]} ")

@@ -91,12 +91,15 @@ def set_key_command(name: str, piped: bool) -> None:
     places = setup.places
     if stored.place == "file" and places.secrets.parent == places.seal.parent:
         print_note(
-            f"{places.secrets.name} and its seal are both in {places.data}: a copy of that folder exposes your keys."
+            f"{places.secrets.name} and {places.seal.name}, which decrypts it, are both in {places.data}. "
+            "A copy of that folder exposes your keys."
         )
     if os.environ.get(stored.name):
-        print_note(f"The environment also sets {stored.name} and takes precedence.")
+        print_note(f"The environment variable {stored.name} is also set and takes precedence over the stored key.")
     if not stored.endpoints:
-        print_note(f'No endpoint uses this key yet: set key = "secret:{stored.name}" in the endpoint\'s config.')
+        print_note(
+            f'No endpoint uses this key yet. To use it, set `key = "secret:{stored.name}"` in an endpoint\'s config.'
+        )
 
 
 @keys_group.command("list")
@@ -116,7 +119,8 @@ def list_keys_command(as_json: bool = False) -> None:
         return
     if not keys:
         print_note(
-            "No keys yet. `roundtable keys set openai` stores one; `roundtable voices` shows which voices need one."
+            "No keys were found. `roundtable keys set openai` stores a key. "
+            "`roundtable voices` lists the voices that need one."
         )
         return
     rows = [

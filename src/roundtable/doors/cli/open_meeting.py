@@ -174,7 +174,8 @@ async def _find_unfinished_session(desk: Roundtable, request: MeetingRequest) ->
     if request.question and request.question != state.charter.question.strip():
         raise UsageError(
             f"The unfinished session {request.name} has another question: {sanitize_line(state.charter.question, 80)}",
-            f"Continue it with `roundtable resume {address}`, or use another name for the new question.",
+            f"Continue that session with `roundtable resume {address}`, "
+            "or use another --session name for this question.",
         )
     if holder := await desk.sessions.holder(state.id):
         raise suggest_watch_command(holder, address)

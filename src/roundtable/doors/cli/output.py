@@ -132,7 +132,9 @@ def print_error_with_help(error: Exception, *, debug: bool = False) -> int:
             return error.exit_code
         _print_error(
             f"Internal error: {type(error).__name__}: {error}".rstrip(". "),
-            f"Please report this error{'' if debug else ', with the output of the same command and --debug'}.",
+            "Please report this error with the output above."
+            if debug
+            else "Please report this error. Run the command again with --debug and include the output.",
         )
         return 1
 

@@ -229,7 +229,8 @@ class LivePanels:
         if seat.round and title.cell_len + len(live_round_label(seat.round)) + 3 <= width - 6:
             title.append(f" · {live_round_label(seat.round)}", "dim")
         approximate = "~" if seat.glyph == RESPONDING and seat.length else ""
-        figures = f"{approximate}{format_count_as_text(seat.tokens)} tok · {seat.cost} · {format_seconds_as_text(seat.elapsed(now))}"
+        tokens, seconds = format_count_as_text(seat.tokens), format_seconds_as_text(seat.elapsed(now))
+        figures = f"{approximate}{tokens} tok · {seat.cost} · {seconds}"
         return Panel(
             self._reply_text(seat, width - PANEL_BORDER * 2, panel_height - PANEL_BORDER),
             title=title,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     help="With --file: print the version that STAGE or STAGE/SEAT wrote.",
 )
 @click.option("--to", "into", metavar="PATH", help="Export the project to this new path.")
-@click.option("--git", "form", flag_value="git", help="With --to: a repository with one commit per stage.")
-@click.option("--zip", "form", flag_value="zip", help="With --to: a zip file.")
+@click.option("--git", "form", flag_value="git", help="With --to: export a Git repository with one commit per stage.")
+@click.option("--zip", "form", flag_value="zip", help="With --to: export a zip file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def project_command(
     session: str,
@@ -45,7 +45,7 @@ def project_command(
     form: HandoverForm | None,
     as_json: bool,
 ) -> None:
-    """Show and export the files of a project made in stages.
+    """Show and export the files of a project that `sdlc` made.
 
     Every version of every file is kept, with the seat that contributed each part. --to exports the
     newest version to a new folder. With --git it becomes a repository with one commit per stage and
@@ -136,6 +136,6 @@ def _print_delivery(delivered: ProjectDelivered, form: HandoverForm, as_json: bo
         return
     click.echo(delivered.path)
     if form == "git":
-        print_note("To push it to an empty repository:")
+        print_note("To push the project to an empty repository:")
         print_note(f"  git -C {quote(delivered.path)} remote add origin URL")
         print_note(f"  git -C {quote(delivered.path)} push -u origin HEAD")

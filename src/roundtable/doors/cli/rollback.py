@@ -27,12 +27,12 @@ async def prompt_rollback_stage_in_terminal(
     while stage not in stages:
         if stage:
             print_note(f"There is no stage {sanitize_line(stage, 60)} to go back to.")
-        line = await read_line(f"Go back to which stage? [{', '.join(stages)}]: ")
+        line = await read_line(f"Which stage do you want to go back to? [{', '.join(stages)}]: ")
         if line is None:
             return None
         stage = line
     if not different:
-        line = await read_line("What should be different? [Enter for nothing]: ")
+        line = await read_line("What should be different? [Enter to skip]: ")
         if line is None:
             return None
         different = line
@@ -46,8 +46,8 @@ def check_cli_rollback_option(session: Session, text: str) -> None:
     if not text.strip():
         stages = ", ".join(end.stage for end in session_stage_ends(session))
         raise UsageError(
-            "Option `back` needs --text with the stage and what should be different.",
-            f'Write --text "STAGE: WHAT SHOULD BE DIFFERENT"; the stages are {stages}.',
+            "Option `back` needs --text with a stage and your instructions for the seats.",
+            f'Add --text "STAGE: INSTRUCTIONS". The stages are {stages}.',
         )
     Sessions.check_rollback(session, text)
 
@@ -66,17 +66,17 @@ async def continue_rollback_command(desk: Roundtable, ended: Session) -> Session
         return None
     old = await shortest_cli_session_argument(desk, ended.id, ended.charter.slug)
     new = await shortest_cli_session_argument(desk, new_session.id, new_session.charter.slug)
-    print_note(f"Continuing in session {new} with stage {target[0]}.")
-    print_note(f"To compare it with the earlier session: roundtable diff-sessions {old} {new}")
+    print_note(f"Continuing in the new session {new} with stage {target[0]}.")
+    print_note(f"To compare the two sessions: roundtable diff-sessions {old} {new}")
     return new_session
 
 
 @click.command()
 @click.argument("session", shell_complete=shell_complete_session_names)
 @click.argument("stage")
-@click.option("--instruct", default="", metavar="TEXT", help="What should be different in this stage.")
+@click.option("--instruct", default="", metavar="TEXT", help="Tell the seats what should be different in this stage.")
 def rollback_command(session: str, stage: str, instruct: str) -> None:
-    """Go back to a stage of a session, in a new session.
+    """Repeat a session from a given stage, in a new session.
 
     The new session shares the record up to that stage and repeats the stage and all later ones. The
     old session is not changed and, if it is running, continues.

@@ -97,7 +97,8 @@ def _print_open_gate(gates: Sequence[Gate], address: str) -> None:
     for gate in gates:
         with contextlib.suppress(OSError):
             options = ", ".join(gate.options)
-            print_note(f"Gate {gate.id} stays open ({sanitize_line(options)}). Answer it from any terminal:")
+            print_note(f"Gate {gate.id} stays open. Its options are: {sanitize_line(options)}.")
+            print_note("Answer the gate from any terminal:")
             print_note(f"  roundtable answer {address} {gate.id}=OPTION")
 
 
@@ -149,7 +150,7 @@ class SessionRun:
             discard_closed_stdout()
             if not isinstance(error, BrokenPipeError):
                 problem = f"The output cannot be written: {error.strerror or error}."
-                raise UsageError(problem, f"Continue with `roundtable resume {self._address}`.") from None
+                raise UsageError(problem, f"Continue the session with `roundtable resume {self._address}`.") from None
         return self._stop_reason
 
 

@@ -33,41 +33,52 @@ CONTINUE_STAGES = "stages=continue"
     "way",
     default="sdlc",
     metavar="WAY|FILE",
-    help="Stages to run: sdlc, spec, code, no-docker or your own file.",
+    help="Stages to run: sdlc, spec, code or no-docker (see above), or a TOML file of your own.",
 )
 @cli_section_option(STAGES_HEADING, "--only", multiple=True, metavar="STAGE,…", help="Run only these stages.")
 @cli_section_option(STAGES_HEADING, "--skip", multiple=True, metavar="STAGE,…", help="Skip these stages.")
 @cli_section_option(
-    STAGES_HEADING, "--instruct", multiple=True, metavar="STAGE=TEXT", help="Extra instructions for a stage."
+    STAGES_HEADING,
+    "--instruct",
+    multiple=True,
+    metavar="STAGE=TEXT",
+    help="Extra instructions for one stage; repeatable.",
 )
 @cli_section_option(
     STAGES_HEADING,
     "--rounds",
     multiple=True,
     metavar="[STAGE=]N",
-    help="Maximum rounds before you are asked (default 3; not for reviews).",
+    help="Maximum rounds per stage before Roundtable asks you how to continue (default 3). "
+    "Review stages ignore this option.",
 )
 @cli_section_option(
     STAGES_HEADING,
     "--judge",
     multiple=True,
     metavar="[STAGE=]SEAT",
-    help="Seat that judges; by default the seats take turns.",
+    help="Seat that judges the answers; by default the seats take turns as judge.",
 )
 @cli_section_option(
     STAGES_HEADING,
     "--speaking",
     type=click.Choice(["blind", "sequential"]),
-    help="Ask all seats in parallel (blind) or one after the other (not for reviews).",
+    help="Ask the seats in parallel (blind) or one after the other (sequential). Review stages ignore this option.",
 )
 @cli_section_option(
-    STAGES_HEADING, "--yes", is_flag=True, help="Continue after each stage without asking; does not approve writing."
+    STAGES_HEADING,
+    "--yes",
+    is_flag=True,
+    help="Continue after each stage without asking. Writing files still needs your approval.",
 )
 @cli_section_option(
     PROJECT_HEADING, "--from", "existing", metavar="DIR", help="Work on the existing project in this folder."
 )
 @cli_section_option(
-    PROJECT_HEADING, "--into", metavar="DIR", help="Folder for a new project; by default here, named after the idea."
+    PROJECT_HEADING,
+    "--into",
+    metavar="DIR",
+    help="Folder for the new project (default: a folder here, named after the idea).",
 )
 @cli_meeting_options("stages", "rerun", "deliver", "approve", "approve-tests", "destroy", "decree")
 def sdlc_command(question: str, existing: str | None, into: str | None, yes: bool, **options: Any) -> int:

@@ -63,7 +63,7 @@ def _configured_seat(desk: Roundtable, name: str) -> Seat:
         configured = f" Configured seats: {', '.join(seats)}." if seats else ""
         raise UsageError(
             f"Seat {sanitize_line(name, 60)} is not configured.{configured}",
-            f"To add a new seat: --seat {SEAT_SYNTAX}.",
+            f"To add a new seat, pass --seat {SEAT_SYNTAX}.",
         )
     return seats[name]
 
@@ -76,15 +76,16 @@ async def _choose_found_seats(desk: Roundtable, request: MeetingRequest) -> tupl
     if request.unattended:
         example = f"--seat {offered[0].name}={offered[0].voices[0]}"
         raise UsageError(
-            "No seats are given or configured, and there is no terminal to choose them at.",
-            f"Choose seats once at a terminal, or pass them, such as {example}; `roundtable voices` lists the voices.",
+            "No seats are given or configured, and there is no terminal to ask you for seats.",
+            f"Pass seats, such as {example}, or run the command once at a terminal to choose them. "
+            "`roundtable voices` lists the voices.",
         )
     print_note("No seats are configured. These voices were found:")
     for number, seat in enumerate(offered, 1):
         print_note(f"  {number}. {sanitize_line(seat.name)} ({sanitize_line(seat.voices[0])})")
     if desk.meetings.paid_voices(offered):
         print_note("Seats that use an API key may cost money.")
-    print_note("Your choice is remembered; [seats] in the config overrides it.")
+    print_note("Later meetings use the same seats, unless the config has a [seats] section.")
     seats = await prompt_seats_in_terminal(offered)
     if not seats:
         raise UsageError("No seats were chosen.", NO_SEATS_HELP)
@@ -106,4 +107,4 @@ async def prompt_seats_in_terminal(offered: tuple[Seat, ...], others: tuple[Seat
         unknown = [word for word in words if word not in by_word]
         if not unknown:
             return tuple({by_word[word].name: by_word[word] for word in words}.values())
-        print_note(f"Not in the list of seats: {unknown[0]}.")
+        print_note(f"{unknown[0]} is not a number or a name in the list.")

@@ -16,17 +16,23 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 ROUTE_EXPLANATIONS = {
-    "table": "This phrase calls the table.",
-    "table+follow_up": "This phrase calls the table, with one more round if the seats differ.",
-    "single": "This phrase addresses one model, so the table is not called.",
-    "none": "This phrase does not call the table.",
+    "table": "This phrase starts a meeting.",
+    "table+follow_up": "This phrase starts a meeting, with one more round if the seats disagree.",
+    "single": "This phrase asks one model, so no meeting starts.",
+    "none": "This phrase does not start a meeting.",
 }
 """A sentence for each target that a phrase can call."""
 
 
 def _target_options(command: F) -> F:
     """Options for the agents and the folder that a skill command applies to."""
-    agent = click.option("--agent", "agents", multiple=True, metavar="NAME", help="Only for this agent; repeatable.")
+    agent = click.option(
+        "--agent",
+        "agents",
+        multiple=True,
+        metavar="NAME",
+        help="Install or remove the skill only for this agent; repeatable.",
+    )
     project = click.option("--project", is_flag=True, help="Use this workspace instead of your home folder.")
     force = click.option("--force", is_flag=True, help="Replace or remove the file even if you edited or created it.")
     return agent(project(force(command)))
@@ -93,7 +99,7 @@ def remove_skill_command(agents: tuple[str, ...], project: bool, force: bool) ->
 
 
 @skill_group.command("show")
-@click.option("--phrase", metavar="TEXT", help="Print what this phrase would call, instead of the skill.")
+@click.option("--phrase", metavar="TEXT", help="Print whether this phrase would start a meeting, instead of the skill.")
 def show_skill_command(phrase: str | None) -> None:
     """Print the skill, or what a phrase would call.
 

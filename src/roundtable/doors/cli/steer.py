@@ -57,7 +57,7 @@ async def _pause(desk: Roundtable, address: str) -> str:
 @click.command()
 @cli_session_argument
 def stop_command(session: str) -> None:
-    """Stop the program that a session runs; the session continues.
+    """Stop the program that a session is running; the session continues.
 
     \b
     Example:
@@ -80,7 +80,7 @@ async def _stop(desk: Roundtable, address: str) -> str:
 @cli_session_argument
 @click.option("--reason", default="", metavar="TEXT", help="Reason to record.")
 def cancel_command(session: str, reason: str) -> None:
-    """End a session now and keep what was said.
+    """End a session now; its transcript is kept.
 
     \b
     Example:
@@ -136,9 +136,9 @@ async def _say(desk: Roundtable, address: str, text: str, seats: tuple[str, ...]
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[SESSION] [GATE=]OPTION")
-@click.option("--text", default="", metavar="TEXT", help="Text to add to the answer.")
+@click.option("--text", default="", metavar="TEXT", help="Text for the option, such as a reason or instructions.")
 def answer_command(words: tuple[str, ...], text: str) -> None:
-    """Answer the gate at which a session waits.
+    """Answer an open gate of a session.
 
     OPTION is the name, number or letter of one of the gate's options. SESSION defaults to the newest
     session that waits at a gate. `roundtable gates` lists the open gates.
@@ -170,7 +170,7 @@ async def _answer(desk: Roundtable, words: tuple[str, ...], text: str) -> str:
         gate_names = ", ".join(state.gates) or "none"
         raise NotFound(
             f"This session has no gate {name}." if name else "This session is not waiting at a gate.",
-            f"Gates so far: {gate_names}.",
+            f"The gates of this session are: {gate_names}.",
         )
     option = (match_live_gate_option(gate, option) if option else None) or option
     if gate.id in state.answers and (open_gate := next(iter(state.open_gates), None)):
@@ -194,7 +194,9 @@ async def _find_waiting_session(desk: Roundtable) -> str:
 @click.command(cls=SectionCommand)
 @cli_session_argument
 @cli_section_option("Changes", "--rename", metavar="NAME", help="Name the session.")
-@cli_section_option("Changes", "--seat-on", multiple=True, metavar="SEAT", help="Bring a seat back.")
+@cli_section_option(
+    "Changes", "--seat-on", multiple=True, metavar="SEAT", help="Include a seat again, starting with the next round."
+)
 @cli_section_option(
     "Changes", "--seat-off", multiple=True, metavar="SEAT", help="Leave a seat out, starting with the next round."
 )
@@ -252,7 +254,7 @@ async def _amend(desk: Roundtable, address: str, changes: dict[str, Any]) -> str
 @cli_session_argument
 @click.option("--at", "round", required=True, metavar="ROUND", help="Name or number of the round to repeat.")
 def branch_command(session: str, round: str) -> None:
-    """Start a new session from before a round of an old one.
+    """Repeat a session from a given round, in a new session.
 
     The new session shares the record up to that round. The old session is not changed.
 

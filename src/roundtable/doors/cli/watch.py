@@ -132,7 +132,7 @@ async def _recorded_events(desk: Roundtable, session: str, after: int) -> AsyncG
 @cli_session_argument
 @cli_output_mode_options
 @cli_strict_option
-@cli_section_option("Gates", "--headless", is_flag=True, help="Never prompt: gates take their default.")
+@cli_section_option("Gates", "--headless", is_flag=True, help="Never prompt: every gate takes its default option.")
 def resume_command(session: str, as_json: bool, plain: bool, strict: bool, headless: bool) -> int:
     """Continue a session that was stopped or paused.
 

@@ -63,7 +63,7 @@ def discard_worktree_command(name: str, yes: bool) -> None:
         names = ", ".join(entry.worktree.name for entry in listed) or "none"
         raise NotFound(f"Worktree not found: {name}.", f"Existing worktrees: {names}.")
     if listed_worktree.needed:
-        print_note(f"Worktree {name} is kept: {listed_worktree.needed}.")
+        print_note(f"Worktree {name} is still needed: {listed_worktree.needed}.")
         if not yes and not click.confirm("Discard the worktree anyway?", default=False, err=True):
             print_note("The worktree was kept.")
             click.get_current_context().exit(EXIT_NO_DECISION)

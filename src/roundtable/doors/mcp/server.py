@@ -17,10 +17,10 @@ from roundtable.report.transcript import render_transcript
 
 MCP_HOST = "127.0.0.1"
 MCP_INSTRUCTIONS = """\
-Several AI models at one table: blind answers, an argument on the record, a decision the person controls.
+In a meeting, several AI models answer a question independently and then discuss it; the person controls the decision.
 For a quick second opinion use ask_second_opinion. For a decision use start_meeting and then watch_meeting;
-a meeting continues on its own, so a call that times out loses nothing. Gates are for the person: show them
-the options, and call answer_gate with their choice. Agreement among models is not permission.
+a meeting continues on its own, so a call that times out loses nothing. Only the person answers gates: show them
+the options, and call answer_gate with their choice. Agreement among models is not permission to act.
 """
 _READS = ToolAnnotations(read_only_hint=True)
 _CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False)

@@ -111,7 +111,7 @@ def _next_action(session: Session, word: str) -> str:
         case "paused":
             return "A person paused this meeting. Call resume_meeting to continue it."
         case _:
-            return f"Call watch_meeting with after={session.seq} for later events."
+            return f"Call watch_meeting with after={session.seq} to wait for later events."
 
 
 def _open_gate(gate: Gate) -> OpenGate:
@@ -247,10 +247,10 @@ def _fact_sentence(event: Event) -> str:
         case MoveMade() | SeatMissed() | CallFailed() | TurnDelayed():
             return _turn_sentence(event)
         case RoundOpened():
-            return f"Round {event.round} opened: {', '.join(event.electorate)}."
+            return f"Round {event.round} opened with these seats: {', '.join(event.electorate)}."
         case RoundClosed():
             of = len(event.counted) + len(event.missing)
-            return f"Round {event.round} closed: {len(event.counted)} of {of} answered."
+            return f"Round {event.round} closed: {len(event.counted)} of {of} seats answered."
         case LimitReached():
             return f"Stopped: {describe_reached_limit(event)}."
         case GateOpened():
@@ -287,7 +287,7 @@ def _person_sentence(event: Event) -> str:
         case NoteSaid():
             return f"{event.by or 'A person'} said: {sanitize_line(event.text, LONGEST_LINE)}"
         case GateAnswered():
-            return f"Gate {event.gate} was answered with {event.option} by {event.by or 'a person'}."
+            return f"{event.by or 'A person'} answered gate {event.gate} with option {event.option}."
         case PauseAsked():
             return f"{event.by or 'A person'} paused the meeting."
         case CancelAsked():

@@ -42,7 +42,7 @@ Budget = Annotated[
         ge=LIMIT_MINIMUMS["budget_usd"],
         le=LIMIT_MAXIMUM,
         allow_inf_nan=False,
-        description="The budget in dollars; the configured budget is never exceeded.",
+        description="The budget in US dollars. If the config sets a lower budget, the lower one applies.",
     ),
 ]
 Wait = Annotated[
@@ -110,7 +110,8 @@ async def watch_meeting_tool(
     session: SessionName,
     ctx: Context[Any, Any],
     after: Annotated[
-        int, Field(ge=0, le=MAX_SEQ, description="The last `seq` you know; only newer events are returned.")
+        int,
+        Field(ge=0, le=MAX_SEQ, description="The `seq` of the last event you know; only later events are returned."),
     ] = 0,
     wait_seconds: Wait = DEFAULT_WAIT_SECONDS,
 ) -> MeetingToolResult:
@@ -254,7 +255,7 @@ async def _start_and_follow(
     if limits.budget_usd is None and (paid := desk.meetings.paid_voices(agenda.seats)):
         raise UsageError(
             f"Voice {paid[0]} is paid by the token, and no budget is set.",
-            "Ask the person for a budget and pass it as budget_usd, or let them set it under [limits] in the config.",
+            "Ask the person for a budget and pass it as `budget_usd`, or to set limits.budget_usd in the config.",
         )
     session = ""
     with anyio.CancelScope(shield=True):  # a caller that disconnects now still finds a running meeting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.core.text.file_names import is_collected_test_file_name, is_test_file_name
+from roundtable.core.text.file_names import is_collected_test_file_name, is_sensitive_file_name, is_test_file_name
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,15 @@ from roundtable.core.text.file_names import is_collected_test_file_name, is_test
 def test_files_that_test_runners_collect_are_recognized(path: str) -> None:
     assert is_collected_test_file_name(path)
     assert is_test_file_name(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", ".env.local", ".envrc", ".env-prod", "deploy/kubeconfig", "prod.kubeconfig", "api/local.settings.json"],
+)
+def test_files_that_hold_secrets_are_recognized(path: str) -> None:
+    assert is_sensitive_file_name(path)
+    assert not is_sensitive_file_name(".env.example")
 
 
 @pytest.mark.parametrize("path", ["tests/conftest.py", "tests/data/a.json", "tests/common/mod.rs", "__tests__/a.snap"])

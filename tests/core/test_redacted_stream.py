@@ -17,7 +17,8 @@ from tests.core.test_redaction import ASSIGNED, HARMLESS, PEM, SAMPLES, token
 
 PROSE = "The sorting high-level plan: use gRPC (e.g. key = id), AI or a task-based design; see https://a.example/x.\n"
 KNOWN = [token(40, seed=11), "a key/with spaces+and signs 1", "abcdefgh1234", "gh1234_and_more_of_it"]
-SECRETS = [*(secret for _, secret in SAMPLES), *ASSIGNED, *KNOWN, *(quote(key, safe="") for key in KNOWN)]
+SPLIT = [f"{KNOWN[0][:7]}\n    {KNOWN[0][7:]}", " ".join(KNOWN[1]), f'{KNOWN[3][:9]}" + "{KNOWN[3][9:]}']
+SECRETS = [*(secret for _, secret in SAMPLES), *ASSIGNED, *KNOWN, *(quote(key, safe="") for key in KNOWN), *SPLIT]
 
 
 GLUE = (" key", " token:", " api_key =", " g", " -----", "://u:", "Bearer ", "sk-", "=", ":", "@", '"', "\n", " ")

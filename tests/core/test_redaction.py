@@ -28,6 +28,8 @@ def token(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:
 
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{token(64)}\n{token(64)}\n-----END RSA PRIVATE KEY-----"
 
+KNOWN = token(40, seed=3)
+
 SECRETS = {
     "openai-key": [
         "sk-" + token(48),
@@ -133,6 +135,26 @@ def test_short_secrets_and_placeholders_are_left_alone() -> None:
 
 def test_a_longer_secret_is_redacted_before_one_it_contains() -> None:
     assert Redactor(["abcdefgh", "abcdefghijkl"]).redact("abcdefghijkl") == "[redacted:known-key]"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        KNOWN.encode().hex(),
+        KNOWN.encode().hex().upper(),
+        f"{KNOWN[:9]}\n            {KNOWN[9:]}",
+        f'"{KNOWN[:12]}" + \\\n    "{KNOWN[12:20]}" + "{KNOWN[20:]}"',
+        " ".join(KNOWN),
+    ],
+)
+def test_a_known_secret_is_found_in_hexadecimal_digits_and_in_parts(written: str) -> None:
+    redacted = Redactor([KNOWN]).redact(f"It is {written}!")
+    assert redacted.replace('"', "") == "It is [redacted:known-key]!"
+
+
+def test_parts_of_a_secret_with_words_between_them_are_no_secret() -> None:
+    text = f"{KNOWN[:9]} and {KNOWN[9:]}"
+    assert Redactor([KNOWN]).redact(text) is text
 
 
 def test_redacting_a_text_takes_bounded_time() -> None:

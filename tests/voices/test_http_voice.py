@@ -13,7 +13,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
-from roundtable.voices.endpoints import DialectName, Endpoint
+from roundtable.voices.endpoints import DialectName, Endpoint, parse_provider_endpoint
 from roundtable.voices.fault_server import DEFAULT_ANSWER_TEXT
 from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
@@ -219,6 +219,23 @@ async def test_a_key_that_cannot_be_sent_is_not_shown(lab: Lab) -> None:
     fault = last_event(await collect_events(HttpVoice(endpoint, "alpha", lab.client, key="bad\nkey-1234")))
     assert isinstance(fault, Fault)
     assert "key-1234" not in fault.message
+
+
+async def test_cookies_of_a_server_are_not_kept() -> None:
+    requests: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        requests.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nset-cookie: who=you\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, open_provider_http_client(parse_provider_endpoint("lab", {"base_url": url})) as client:
+        for _ in range(2):
+            assert (await client.get(url)).headers["set-cookie"] == "who=you"
+    assert len(requests) == 2
+    assert not any(b"cookie" in request.lower() for request in requests)
 
 
 async def test_the_key_is_sent_in_one_header_only(lab: Lab) -> None:

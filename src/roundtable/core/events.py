@@ -15,6 +15,7 @@ import msgspec
 from roundtable.core.effects import Effect, EffectResult
 from roundtable.core.faults import Fault, RecordTooNew
 from roundtable.core.ledger import Entry
+from roundtable.core.text.sanitize import escape_hidden_characters_in_json
 from roundtable.core.upcast import upcast_event
 from roundtable.core.values import (
     Charter,
@@ -439,9 +440,9 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
 def encode_event_envelope(item: Recorded | Delta) -> bytes:
     """The JSON object that `--json`, an SSE data field and a JSONL line all carry."""
     if isinstance(item, Delta):
-        return _encode(item)
+        return escape_hidden_characters_in_json(_encode(item))
     head = f'{{"v":{SCHEMA_VERSION},"seq":{item.seq},"at":"{item.at}","session":"{item.session}",'
-    return head.encode() + encode_event(item.event)[1:]
+    return head.encode() + escape_hidden_characters_in_json(encode_event(item.event))[1:]
 
 
 class _Envelope(msgspec.Struct):

@@ -5,6 +5,7 @@ Migrations are numbered steps; steps are added, never changed.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import struct
@@ -178,9 +179,14 @@ def _ours(connection: sqlite3.Connection, version: int) -> bool:
 
 
 def open_database(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """Open an up-to-date database, readable only by its owner; return a writing and a reading connection."""
-    _create(path)
+    """Open an up-to-date database, readable only by its owner; return a writing and a reading connection.
+
+    If the file or its folder is read-only, both connections only read.
+    """
+    is_writable = _create(path)
     _refuse_if_truncated(path)
+    if not is_writable:
+        return _open_read_only(path, busy_seconds)
     with ExitStack() as opened:
         try:
             writing = opened.enter_context(closing(_connect(path, busy_seconds)))
@@ -199,11 +205,34 @@ def open_database(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, 
     return writing, reading
 
 
-def _create(path: Path) -> None:
+def _open_read_only(path: Path, busy_seconds: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    # Without a write-ahead log nobody has unsaved facts, and reading it needs a file that cannot be created here.
+    options = () if _has_log(path) else ("immutable=1",)
+    with ExitStack() as opened:
+        try:
+            writing, reading = (
+                opened.enter_context(closing(_connect_to_read(path, busy_seconds, *options))) for _ in range(2)
+            )
+            if _read_schema_version(reading) < len(MIGRATIONS):
+                raise RecordError(
+                    f"The record {path} was written by an older Roundtable and is read-only, so it cannot be updated.",
+                    "Make it writable, or copy its folder and set ROUNDTABLE_HOME to the copy.",
+                )
+        except sqlite3.Error as error:
+            raise explain_database_error(path, error) from error
+        opened.pop_all()
+    return writing, reading
+
+
+def _create(path: Path) -> bool:
+    """Create the file if there is none; return whether it can be written to."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        return os.access(path.parent, os.W_OK)
     except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES) and path.is_file():
+            return False
         raise RecordError(
             f"The record {path} cannot be opened: {error.strerror}.", "Check the path, or set ROUNDTABLE_HOME."
         ) from error
@@ -219,11 +248,10 @@ def _refuse_if_truncated(path: Path) -> None:
 
     If there is a write-ahead log, the missing pages may be in it.
     """
-    log = path.with_name(f"{path.name}-wal")
     with path.open("rb") as file:
         header = file.read(_HEADER.size)
         size = os.fstat(file.fileno()).st_size
-    if len(header) < _HEADER.size or not header.startswith(b"SQLite format 3") or (log.exists() and log.stat().st_size):
+    if len(header) < _HEADER.size or not header.startswith(b"SQLite format 3") or _has_log(path):
         return
     page_size, change, pages, valid_for = _HEADER.unpack(header)
     expected = pages * (65536 if page_size == 1 else page_size)
@@ -234,14 +262,20 @@ def _refuse_if_truncated(path: Path) -> None:
         )
 
 
+def _has_log(path: Path) -> bool:
+    """Whether there are facts in the write-ahead log."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
 def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
 
 
-def _connect_to_read(path: Path, busy_seconds: float) -> sqlite3.Connection:
+def _connect_to_read(path: Path, busy_seconds: float, *options: str) -> sqlite3.Connection:
     """Close it after the writing connection: a read-only connection skips the slow clean-up of the last one to
     close."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    uri = f"{path.absolute().as_uri()}?{'&'.join(('mode=ro', *options))}"
     db = sqlite3.connect(uri, timeout=busy_seconds, isolation_level=None, check_same_thread=False, uri=True)
     db.execute("PRAGMA query_only = 1")
     return db

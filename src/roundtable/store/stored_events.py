@@ -88,7 +88,8 @@ def pack_event_for_store(event: Event, redactor: Redactor | None) -> PackedEvent
         data = encode_event(event)
     except UnicodeEncodeError as error:
         raise UsageError(
-            "The text contains characters that are not valid Unicode.", "Save it as UTF-8 and try again."
+            "A text or a file name contains characters that are not valid Unicode.",
+            "Save the text as UTF-8, or rename the file.",
         ) from error
     if redactor is not None and (clean := redactor.redact_json(data)) != data:
         data, event = clean, decode_event(clean)

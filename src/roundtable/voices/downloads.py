@@ -16,7 +16,7 @@ import httpx2
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.voices import http_client
-from roundtable.voices.http_client import load_provider_http_certificates
+from roundtable.voices.http_client import load_provider_http_certificates, reject_invalid_proxy_settings
 
 Progress = Callable[[int, int], None]
 """Called with the bytes downloaded so far and the bytes in total."""
@@ -30,9 +30,10 @@ def open_weights_download_client() -> httpx2.AsyncClient:
     """Open a client that follows redirects: the files are public and pinned, and no key is sent."""
     # Compressed transfers cannot be resumed by position.
     headers = {"accept-encoding": "identity"}
-    return httpx2.AsyncClient(
-        verify=load_provider_http_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers
-    )
+    with reject_invalid_proxy_settings():
+        return httpx2.AsyncClient(
+            verify=load_provider_http_certificates(), follow_redirects=True, timeout=_TIMEOUT, headers=headers
+        )
 
 
 @asynccontextmanager

@@ -6,14 +6,17 @@ import os
 import re
 import socket
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, cast
 
 import httpx2
 import msgspec
 
-from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.provider_text import MAX_EXCERPT, classify_provider_http_status, excerpt_provider_text
 
@@ -25,12 +28,32 @@ def open_provider_http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     secure = url.scheme == "https"
     is_local = endpoint.local or url.host in ("127.0.0.1", "::1", "localhost")
     # Plain http skips loading certificates (40 ms); local servers skip the proxy.
-    return httpx2.AsyncClient(
-        verify=load_provider_http_certificates() if secure else False,
-        limits=limits,
-        trust_env=not is_local,
-        follow_redirects=False,
-    )
+    with reject_invalid_proxy_settings():
+        return httpx2.AsyncClient(
+            verify=load_provider_http_certificates() if secure else False,
+            limits=limits,
+            trust_env=not is_local,
+            follow_redirects=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        )
+
+
+@contextmanager
+def reject_invalid_proxy_settings() -> Generator[None]:
+    """Raise ConfigError if a client cannot be created; the message names variables only, as a proxy can have a key."""
+    try:
+        yield
+    except (ValueError, ImportError, httpx2.InvalidURL) as error:
+        names = [name for name in os.environ if name.lower() in _PROXY_VARIABLES and os.environ[name]]
+        if not names:
+            raise
+        help = "Correct or unset it."
+        if isinstance(error, ImportError):
+            help = "A SOCKS proxy needs the package `socksio`. Install it, or set an HTTP proxy."
+        raise ConfigError(f"The proxy setting of the environment ({', '.join(names)}) cannot be used.", help) from None
+
+
+_PROXY_VARIABLES = frozenset({"all_proxy", "http_proxy", "https_proxy", "no_proxy"})
 
 
 def load_provider_http_certificates() -> ssl.SSLContext | bool:

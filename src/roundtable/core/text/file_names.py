@@ -6,11 +6,12 @@ import re
 from fnmatch import translate
 
 SENSITIVE_FILES = (
-    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.jks", "*.keystore", "*.ppk",
+    ".env*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.jks", "*.keystore", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.kdbx", "*.ovpn", "*.tfstate", "*.tfstate.*", "*.tfvars",
     ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".yarnrc.yml", ".pypirc", ".htpasswd", ".git-credentials",
     ".dockercfg", ".docker-config.json", ".vault-token", "credentials", "credentials.*", "secret", "secret.*",
-    "secrets", "secrets.*", "service-account*.json", "application_default_credentials.json",
+    "secrets", "secrets.*", "service-account*.json", "application_default_credentials.json", "kubeconfig",
+    "kubeconfig.*", "*.kubeconfig", "local.settings.json", "*.agekey",
 )  # fmt: skip
 SENSITIVE_FOLDERS = frozenset({".ssh", ".aws", ".azure", ".docker", ".gcloud", ".git", ".gnupg", ".kube", ".secrets"})
 

@@ -1,4 +1,4 @@
-"""Remove known secrets, in every encoding, and anything shaped like a token from text.
+"""Remove known secrets, in every encoding and also if they are split, and anything shaped like a token from text.
 
 `Redactor` takes a whole text; `RedactedStream` takes a text in pieces and holds back what may be the start of a secret.
 """
@@ -17,6 +17,9 @@ import msgspec
 
 SHORTEST_SECRET = 8
 """Shorter known secrets are ignored because they occur inside ordinary words."""
+
+_SHORTEST_SPLIT_SECRET = 16
+"""Shorter secrets could be parts of ordinary words next to each other."""
 
 KNOWN_SECRET = "known-key"
 SECRET_HEAD_LENGTH = 4
@@ -94,6 +97,12 @@ _SECRET_NAME = re.compile(
 
 _URL_SAFE = str.maketrans("+/", "-_")
 
+_BREAK_CHARACTERS = " \t\n\r\"'`+\\\u200b"
+_WITHOUT_BREAKS = str.maketrans("", "", _BREAK_CHARACTERS)
+_LONGEST_BREAK = 24
+_BREAK = f"[{re.escape(_BREAK_CHARACTERS)}]{{0,{_LONGEST_BREAK}}}+"
+"""What a program writes between two parts of a secret: a line break with its indentation, or quotes and a plus sign."""
+
 _RANDOM_VALUE = re.compile(r"(?=[A-Za-z+/]{0,40}[0-9])(?=[0-9+/]{0,40}[A-Za-z])[A-Za-z0-9+/]{12}", re.ASCII)
 
 
@@ -104,23 +113,28 @@ SecretSpan = tuple[int, int, str]
 class Redactor:
     """Replaces known secrets and token shapes in text.
 
-    `forms` are the known secrets in every encoding, `heads` their first characters, and `harmless` words that a stream
-    has already cleared.
+    `forms` are the known secrets in every encoding, `heads` their first characters, `joined_forms` the long ones
+    without the characters at which they may be split, and `harmless` words that a stream has already cleared.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.forms: tuple[str, ...] = ()
         self.heads: frozenset[str] = frozenset()
+        self.joined_forms: tuple[str, ...] = ()
+        self._split_forms: re.Pattern[str] | None = None
         self.harmless: set[str] = set()
         self.learn(*secrets)
 
     def learn(self, *secrets: str) -> None:
         """Add known secrets in every form in which servers and programs write them."""
-        known = (secret for secret in secrets if len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDER_KEYS)
+        known = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDER_KEYS]
         fresh = {form for secret in known for form in _encoded_forms(secret)}
         if not fresh.issubset(self.forms):
             self.forms = tuple(sorted(fresh.union(self.forms), key=len, reverse=True))
             self.heads = frozenset(form[:length] for form in self.forms for length in range(1, SECRET_HEAD_LENGTH + 1))
+            joined = {secret.translate(_WITHOUT_BREAKS) for secret in known if len(secret) >= _SHORTEST_SPLIT_SECRET}
+            self.joined_forms = tuple(sorted(joined.union(self.joined_forms), key=len, reverse=True))
+            self._split_forms = re.compile("|".join(_BREAK.join(map(re.escape, form)) for form in self.joined_forms))
             self.harmless.clear()
 
     def redact(self, text: str) -> str:
@@ -131,6 +145,7 @@ class Redactor:
     def spans(self, text: str, begin: int = 0) -> list[SecretSpan]:
         """The secrets from `begin` on, in order, with overlapping ones merged."""
         found = [span for form in self.forms if form in text for span in _find_form(form, text, begin)]
+        found += self._find_split_forms(text, begin)
         found += _find_shapes(text, begin)
         found.sort(key=lambda span: span[0])
         merged: list[SecretSpan] = []
@@ -141,6 +156,13 @@ class Redactor:
             else:
                 merged.append((start, end, name))
         return merged
+
+    def _find_split_forms(self, text: str, begin: int) -> Iterator[SecretSpan]:
+        if self._split_forms is None or not self.joined_forms:
+            return
+        joined = text[begin:].translate(_WITHOUT_BREAKS)
+        if any(form in joined for form in self.joined_forms):
+            yield from ((*found.span(), KNOWN_SECRET) for found in self._split_forms.finditer(text, begin))
 
     def redact_json(self, data: bytes) -> bytes:
         """A JSON document without secrets in its strings; the identical object if there are none."""
@@ -211,11 +233,12 @@ def _has_secret_name_before(text: str, mark: int) -> bool:
 
 
 def _encoded_forms(secret: str) -> set[str]:
-    """A secret in plain text, JSON, URL encoding and base64."""
+    """A secret in plain text, JSON, URL encoding, base64 and hexadecimal digits."""
     inside_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     slashes = {form.replace("/", r"\/") for form in inside_json}
     addressed = {quote(secret, safe=""), quote_plus(secret)} if _is_encodable(secret) else set[str]()
-    return {secret} | inside_json | slashes | addressed | _base64_forms(secret)
+    digits = secret.encode(errors="replace").hex()
+    return {secret, digits, digits.upper()} | inside_json | slashes | addressed | _base64_forms(secret)
 
 
 def _base64_forms(secret: str) -> set[str]:
@@ -370,7 +393,7 @@ class RedactedStream:
         if "-----BEGIN " in text and (key := _PRIVATE_KEY.search(text, returned)):
             cut = min(cut, key.start())
         if self._redactor.forms:
-            cut = min(cut, self._open_form_position(text))
+            cut = min(cut, self._open_form_position(text), self._open_split_form_position(text))
         return cut
 
     def _open_form_position(self, text: str) -> int:
@@ -379,6 +402,18 @@ class RedactedStream:
         for start in range(max(self._returned, len(text) - len(forms[0]) + 1), len(text)):
             if text[start : start + SECRET_HEAD_LENGTH] in heads:
                 rest = text[start:]
+                if any(form.startswith(rest) for form in forms):
+                    return start
+        return len(text)
+
+    def _open_split_form_position(self, text: str) -> int:
+        """The position from which the end of the text is the beginning of a known secret that is split."""
+        forms = self._redactor.joined_forms
+        longest = max(map(len, forms), default=0) * (1 + _LONGEST_BREAK)
+        first_letters = {form[0] for form in forms}
+        for start in range(max(self._returned, len(text) - longest), len(text)):
+            if text[start] in first_letters:
+                rest = text[start:].translate(_WITHOUT_BREAKS)
                 if any(form.startswith(rest) for form in forms):
                     return start
         return len(text)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
 _SEQUENCES = re.compile(
     r"""
-    (?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]                        # CSI: colours, cursor, erasing
-    |(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)  # OSC, DCS and the like
+    (?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]              # CSI: colours, cursor, erasing
+    |(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{0,4096}(?:\x07|\x1b\\|\x9c)  # OSC, DCS
     |\x1b[ -/]{0,4}[0-~]                                             # the short ones
     """,
     re.VERBOSE,
@@ -19,6 +20,7 @@ _INVISIBLE = re.compile(
     "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # direction marks, zero-width spaces
     "\U000e0000-\U000e007f]"  # tag characters
 )
+_INVISIBLE_IN_JSON = re.compile(f"{_INVISIBLE.pattern}|[\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _HIDDEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _INVISIBLE_LETTERS = re.compile(  # characters classed as letters that are invisible
@@ -60,6 +62,13 @@ def _is_hidden(letter: str) -> bool:
 def is_file_name_letter(letter: str) -> bool:
     """Whether a character is a letter, mark or digit of any script, which every file system accepts."""
     return unicodedata.category(letter)[0] in "LMN"
+
+
+def escape_hidden_characters_in_json(data: bytes) -> bytes:
+    """A JSON document whose control and direction characters are escaped, so that it is safe at a terminal."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return _INVISIBLE_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], data.decode()).encode()
 
 
 def replace_surrogates_in_text(text: str) -> str:

@@ -222,6 +222,7 @@ class LazyCommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; an exception becomes an error message and an exit code."""
         try:
+            _check_current_folder()
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -256,7 +257,35 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line and exit with a documented exit code."""
+    _open_closed_streams()
     sys.exit(_run(_debug_first(sys.argv[1:])))
+
+
+def _open_closed_streams() -> None:
+    """Connect standard streams that the caller closed to the null device; else our files would take their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            while os.open(os.devnull, os.O_RDWR) < number:
+                pass
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
+
+
+def _check_current_folder() -> None:
+    """Raise UsageError if the current folder does not exist any more or has a name that cannot be recorded."""
+    from roundtable.core.faults import UsageError
+    from roundtable.core.text.sanitize import sanitize_line
+
+    try:
+        os.getcwd().encode()
+    except OSError:
+        raise UsageError(
+            "The current folder no longer exists.", "Change to another folder, or give one with `-C`."
+        ) from None
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"The path of this folder is not valid UTF-8: {sanitize_line(error.object)}.",
+            "Rename the folder, or use another one.",
+        ) from None
 
 
 def _run(args: list[str]) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 from rich.console import Console, ConsoleOptions
 from rich.markdown import CodeBlock, Markdown, TableElement
 from rich.table import Table
@@ -19,7 +18,7 @@ from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.options import cli_session_argument
 from roundtable.doors.cli.output import run_cli_command_at_desk
-from roundtable.doors.cli.tables import print_table
+from roundtable.doors.cli.tables import print_json, print_table
 from roundtable.report.costs import build_cost_report
 from roundtable.report.phrases import COST_COLUMNS
 from roundtable.report.summary import report_usage_as_data
@@ -58,6 +57,15 @@ class _CodeBlockWithPath(CodeBlock):
 
 class _Document(Markdown):
     elements = {**Markdown.elements, "table_open": _FoldedTable, "fence": _CodeBlockWithPath}
+
+
+_MOST_RENDERED = 40_000
+"""Most characters of Markdown that are rendered for a terminal, which takes about a second."""
+
+
+def _end_of_rendered_part(text: str) -> int:
+    """Where to stop rendering a long document: before a heading. The rest is printed as plain Markdown."""
+    return len(text) if len(text) <= _MOST_RENDERED else max(0, text.rfind("\n\n##", 0, _MOST_RENDERED))
 
 
 def _print_markdown(text: str) -> None:
@@ -147,7 +155,7 @@ async def _render_run_artifact(desk: Roundtable, run: str, form: str) -> str:
 
 def _print_costs(session: Session, form: str) -> None:
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(report_usage_as_data(session)), indent=2))
+        print_json(report_usage_as_data(session))
     elif sys.stdout.isatty():
         lines = build_cost_report(session)
         print_table(
@@ -158,7 +166,8 @@ def _print_costs(session: Session, form: str) -> None:
 
 
 def _print_text(text: str, form: str) -> None:
-    if form == "markdown" and sys.stdout.isatty():
-        _print_markdown(text)
-    else:
-        click.echo(text, nl=False)
+    rendered = text[: _end_of_rendered_part(text)] if form == "markdown" and sys.stdout.isatty() else ""
+    if rendered:
+        _print_markdown(rendered)
+    if len(rendered) < len(text):
+        click.echo(text[len(rendered) :], nl=False)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from roundtable.core.text.sanitize import sanitize_line
+from roundtable.core.text.sanitize import escape_hidden_characters_in_json, sanitize_line
 
 MIN_LAST_COLUMN = 24
 """Fewest columns of the terminal that the last column of a table needs."""
@@ -61,4 +61,5 @@ def _stack_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[
 
 def print_json(data: Any) -> None:
     """Print a JSON document."""
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2))
+    document = msgspec.json.format(msgspec.json.encode(data), indent=2)
+    click.echo(escape_hidden_characters_in_json(document))

@@ -23,7 +23,7 @@ from tests.doors.scripted_seats import blind_answer
 ROOT = Path(__file__).parent.parent
 WRITTEN = [page for page in sorted((ROOT / "docs").glob("*.md")) if "Made by docs/generate.py" not in page.read_text()]
 PAGES = [
-    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
     *(path.relative_to(ROOT).as_posix() for path in WRITTEN),
 ]
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 import signal
 import socket
 import sys
 import time
-from contextlib import aclosing, suppress
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, aclosing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import msgspec
@@ -24,6 +28,10 @@ from roundtable.workshop.sandbox.escape_attempts import (
     EscapeAttempt,
     run_escape_attempts,
 )
+from roundtable.workshop.sandbox.seccomp import SYSTEM_CALLS
+from tests.repository import write
+
+INTERPRETER = os.path.realpath(sys.executable)
 
 KILLED = """
 import asyncio, sys
@@ -46,6 +54,51 @@ import asyncio, sys
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 
 sys.exit(isinstance(asyncio.run(find_sandbox(SandboxSettings(use=sys.argv[1]))), str))
+"""
+
+ATTEMPT_READS = """
+import json, sys
+found = {}
+for path in sys.argv[1:]:
+    try:
+        with open(path) as file:
+            found[path] = file.read()
+    except OSError:
+        pass
+print(json.dumps(found))
+"""
+
+REFUSED_CALLS = """
+import ctypes, json, os, socket, sys
+numbers = json.loads(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+buffer = ctypes.create_string_buffer(4096)
+def refusal(name, *arguments):
+    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return 0 if libc.syscall(ctypes.c_long(numbers[name]), *values) != -1 else ctypes.get_errno()
+def socket_refusal(family, kind):
+    try:
+        socket.socket(family, kind).close()
+    except OSError as error:
+        return error.errno
+    return 0
+calls = {
+    "keyctl": (0, -3, 0), "add_key": (b"user", b"roundtable", b"x", 1, -2),
+    "request_key": (b"user", b"roundtable", None, 0), "ptrace": (0, 0, 0, 0), "bpf": (0, buffer, 72),
+    "userfaultfd": (1,), "io_uring_setup": (1, buffer), "io_uring_enter": (-1, 0, 0, 0, None, 0),
+    "io_uring_register": (-1, 0, None, 0), "perf_event_open": (buffer, 0, -1, -1, 0),
+    "process_vm_readv": (os.getpid(), None, 0, None, 0, 0), "process_vm_writev": (os.getpid(), None, 0, None, 0, 0),
+    "kcmp": (os.getpid(), os.getpid(), 1, 0, 0), "pidfd_getfd": (-1, 0, 0), "setns": (-1, 0),
+    "open_by_handle_at": (-1, None, 0), "unshare": (0x10000000,), "clone": (0x10000000 | 17, None, None, None, None),
+    "sched_setaffinity": (0, 8, buffer), "clone3": (buffer, 64),
+}
+refusals = {name: refusal(name, *arguments) for name, arguments in calls.items()}
+if os.getpid() == 1 or refusals["clone"] == 0:
+    os._exit(0)
+kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_RDM)
+families = {family: sorted({socket_refusal(family, kind) for kind in kinds}) for family in range(64)}
+print(json.dumps([refusals, families]))
 """
 
 
@@ -227,6 +280,114 @@ print(client.recv(5).decode())
             assert b"tulip" not in end.output.replace(b"grep", b"")
             assert end.output.endswith(b"done\n")
 
+    @pytest.fixture
+    def service_folders(self) -> Generator[list[Path]]:
+        """Folders next to programs, in which services keep settings and data."""
+        folders: list[Path] = []
+        with ExitStack() as stack:
+            for place in ("/opt", "/usr/local/etc", "/usr/local/share", "/srv", "/var/lib"):
+                with suppress(OSError):
+                    folders.append(Path(stack.enter_context(TemporaryDirectory(prefix="roundtable-", dir=place))))
+            if Path("/opt") not in [folder.parent for folder in folders]:
+                pytest.skip("This user cannot write to /opt.")
+            yield folders
+
+    async def read_in_sandbox(self, sandbox: Sandbox, folder: Path, paths: Sequence[Path]) -> dict[str, str]:
+        """Return what a sandboxed program can read of these files."""
+        argv = (sys.executable, "-I", "-S", "-c", ATTEMPT_READS, *map(str, paths))
+        end = await run_sandbox_job(sandbox, Job(argv, str(folder)))
+        assert end.code == 0, end.output
+        return msgspec.json.decode(end.output, type=dict[str, str])
+
+    async def test_files_of_other_services_are_not_visible(
+        self, sandbox: Sandbox, folder: Path, service_folders: list[Path]
+    ) -> None:
+        paths = [place / name for place in service_folders for name in (".env", "settings.toml", "data/lib/x.db")]
+        for path in paths:
+            write(path.parent, {path.name: "a password"})
+            path.parent.chmod(0o755)
+        for place in service_folders:
+            place.chmod(0o755)
+        assert await self.read_in_sandbox(sandbox, folder, [folder / "a.txt", *paths]) == {
+            str(folder / "a.txt"): "hello"
+        }
+
+    async def test_a_toolchain_in_a_home_folder_runs_without_the_rest_of_the_home_folder(
+        self, folder: Path, service_folders: list[Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home = service_folders[0] / "home"
+        version = home / ".pyenv/versions/3.x"
+        for name in ("bin", "lib"):
+            (version / name).mkdir(parents=True)
+        (version / "bin/python-of-home").symlink_to(INTERPRETER)
+        secrets = {
+            ".ssh/id_ed25519": "key", ".netrc": "key", ".config/roundtable/secrets.key": "seal", "notes.txt": "note",
+            ".pyenv/versions/3.x/lib/data/roundtable.db": "record", ".pyenv/versions/3.x/share/x": "x",
+        }  # fmt: skip
+        write(home, {**secrets, ".pyenv/versions/3.x/lib/shown.py": "shown"})
+        manager = f'#!/bin/sh\necho "{version}/bin/$2"\n'
+        write(home / ".pyenv", {"shims/python-of-home": "#!/bin/sh\nexit 1\n", "bin/pyenv": manager})
+        for program in ("shims/python-of-home", "bin/pyenv"):
+            (home / ".pyenv" / program).chmod(0o755)
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setenv("PATH", f"{home / '.pyenv/shims'}:{os.environ['PATH']}")
+        sandbox = await find_sandbox(SandboxSettings(use=self.use), (str(version / "lib/data"),))
+        assert not isinstance(sandbox, str), sandbox
+        paths = [str(home / name) for name in (*secrets, ".pyenv/versions/3.x/lib/shown.py")]
+        end = await run_sandbox_job(
+            sandbox, Job(("python-of-home", "-I", "-S", "-c", ATTEMPT_READS, *paths), str(folder))
+        )
+        assert (end.code, msgspec.json.decode(end.output)) == (0, {paths[-1]: "shown"})
+
+    async def test_private_folders_are_hidden_wherever_they_are(self, folder: Path, tmp_path: Path) -> None:
+        home = folder / "home"
+        write(home, {"data/roundtable.db": "record", "config/secrets.key": "seal", "shown.txt": "shown"})
+        (folder / "linked").symlink_to(home / "data")
+        private = (str(home / "data"), str(folder / "linked/../config"))
+        sandbox = await find_sandbox(SandboxSettings(use=self.use), private)
+        assert not isinstance(sandbox, str), sandbox
+        for copied in (False, True):
+            end = await run_sandbox_job(
+                sandbox, shell("cat home/*/* linked/*; cat home/shown.txt", folder, copied=copied)
+            )
+            assert end.output.endswith(b"shown")
+            assert b"record" not in end.output
+            assert b"seal" not in end.output
+
+    async def test_system_calls_and_sockets_that_no_check_needs_are_refused(
+        self, sandbox: Sandbox, folder: Path
+    ) -> None:
+        numbers = SYSTEM_CALLS.get(os.uname().machine)
+        if numbers is None:
+            pytest.skip("The numbers of this machine's system calls are not known.")
+        argv = (sys.executable, "-I", "-S", "-c", REFUSED_CALLS, json.dumps(numbers))
+        end = await run_sandbox_job(sandbox, Job(argv, str(folder)))
+        refusals, families = msgspec.json.decode(end.output, type=tuple[dict[str, int], dict[int, list[int]]])
+        assert refusals == {
+            **dict.fromkeys(numbers.keys() - {"socket"}, errno.EPERM),
+            "clone3": errno.ENOSYS,
+        }
+        assert {family for family, errors in families.items() if errors != [errno.EAFNOSUPPORT]} == {
+            socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK,
+        }  # fmt: skip
+        assert all(0 in families[family] for family in (socket.AF_UNIX, socket.AF_INET))
+
+    async def test_the_keys_of_the_person_are_not_listed(self, sandbox: Sandbox, folder: Path) -> None:
+        end = await run_sandbox_job(sandbox, shell("cat /proc/keys /proc/key-users 2>/dev/null; echo read", folder))
+        assert end.output == b"read\n"
+
+    async def test_programs_of_checks_need_no_refused_system_call(self, sandbox: Sandbox, folder: Path) -> None:
+        program = """
+import concurrent.futures, multiprocessing, os, socket, subprocess, threading
+with concurrent.futures.ThreadPoolExecutor() as threads, concurrent.futures.ProcessPoolExecutor(2) as processes:
+    assert list(threads.map(abs, (-1, 2))) == list(processes.map(abs, (-1, 2))) == [1, 2]
+socket.socketpair()[0].close()
+assert subprocess.run(["sh", "-c", "exit 3"]).returncode == 3
+print(len(socket.if_nameindex()), bool(os.sched_getaffinity(0)))
+"""
+        end = await run_sandbox_job(sandbox, Job((sys.executable, "-c", program), str(folder), copied=True))
+        assert (end.code, end.output) == (0, b"1 True\n")
+
     async def test_no_environment_variable_of_ours_is_visible_in_the_sandbox(
         self, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -242,6 +403,8 @@ print(client.recv(5).decode())
         ]
 
     async def test_a_run_gets_no_more_processor_time_than_its_limit(self, sandbox: Sandbox, folder: Path) -> None:
+        if sandbox.unenforced:
+            pytest.skip("Without control groups, the limit is rounded up to whole processors.")
         bounds = Bounds(seconds=2, processors=0.25)
         end = await run_sandbox_job(sandbox, shell("while :; do :; done", folder, bounds=bounds))
         assert end.limit is Limit.TIME
@@ -316,7 +479,7 @@ print(client.recv(5).decode())
     )
     async def test_every_escape_attempt_is_blocked(self, sandbox: Sandbox, attempt: EscapeAttempt) -> None:
         (outcome,) = await run_escape_attempts(sandbox, (attempt,))
-        assert outcome.blocked is True, outcome.note
+        assert outcome.blocked or attempt.resource in sandbox.unenforced, outcome.note
         assert self.left_behind(os.getpid()) == []
 
     async def test_the_disk_limit_applies_to_a_copy(self, sandbox: Sandbox, folder: Path) -> None:

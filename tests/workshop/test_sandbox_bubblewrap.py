@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 from collections.abc import Generator
@@ -18,9 +19,10 @@ import pytest
 
 from roundtable.core.sandbox import Job
 from roundtable.workshop.sandbox import run_sandbox_job
-from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
-from roundtable.workshop.sandbox.init_script import sandbox_init_command
+from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox, LimitTools
+from roundtable.workshop.sandbox.init_script import sandbox_init_script_arguments
 from tests.kits.sandbox_kit import SandboxKit, is_running, unique_seconds, wait_until_gone
+from tests.ordinary_user import ordinary_users_folder, run_as_ordinary_user
 from tests.repository import sandbox, write
 
 TWICE = "pub fn twice(n: i64) -> i64 { n + n }\n"
@@ -54,6 +56,29 @@ def serve_folder(folder: Path) -> Generator[str]:
 
 class TestBubblewrap(SandboxKit):
     use = "bubblewrap"
+
+
+def test_bubblewrap_passes_the_whole_kit_for_an_ordinary_user() -> None:
+    if os.getuid() != 0:
+        pytest.skip("This suite already runs as an ordinary user.")
+    with ordinary_users_folder() as folder:
+        kit = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "TestBubblewrap", __file__]
+        done = run_as_ordinary_user(kit, folder)
+    assert done.returncode == 0, done.stdout
+
+
+async def test_several_runs_without_control_groups_use_different_processors(tmp_path: Path) -> None:
+    await sandbox()
+    program, taskset = shutil.which("bwrap"), shutil.which("taskset")
+    usable = len(os.sched_getaffinity(0))
+    if taskset is None or usable < 2:
+        pytest.skip("This needs taskset and two processors.")
+    assert program is not None
+    box = BubblewrapSandbox(program, ("--proc", "/proc", "--remount-ro", "/proc"), LimitTools(False, taskset=taskset))
+    job = Job((sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"), str(tmp_path))
+    seen = {(await run_sandbox_job(box, job)).output for _ in range(usable)}
+    assert len(seen) == usable
+    assert all(output.count(b",") == 0 for output in seen)
 
 
 async def test_a_run_can_look_up_the_name_of_its_user(tmp_path: Path) -> None:
@@ -101,7 +126,7 @@ async def test_processes_in_the_sandbox_end_when_the_input_is_closed() -> None:
     apart = ("--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
     job = ("/bin/sh", "-c", f"(setsid sleep {seconds} &); echo begun; sleep {seconds}")
     alone = await asyncio.create_subprocess_exec(
-        *("bwrap", *apart, "--", *sandbox_init_command(False, b""), *job),
+        *("bwrap", *apart, "--", *sandbox_init_script_arguments(False, b""), *job),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     assert alone.stdin is not None
@@ -120,6 +145,7 @@ async def test_a_sandbox_that_cannot_be_created_is_reported_without_an_exit_code
     await sandbox()
     program = shutil.which("bwrap")
     assert program is not None
-    end = await run_sandbox_job(BubblewrapSandbox(program, ("--no-such-option",)), Job(("true",), str(tmp_path)))
+    box = BubblewrapSandbox(program, ("--no-such-option",), LimitTools.find())
+    end = await run_sandbox_job(box, Job(("true",), str(tmp_path)))
     assert (end.code, end.limit, end.output) == (None, None, b"")
     assert end.stopped == "The program could not be run: bwrap: Unknown option --no-such-option."

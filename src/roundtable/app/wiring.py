@@ -122,7 +122,11 @@ class Wiring:
             fill_endpoint=registry.fill_endpoint,
             agents=agents,
             tariffs=Tariffs(endpoints, agents, os.environ),
-            find_sandbox=partial(_use_sandbox, sandbox) if sandbox else partial(find_sandbox, settings.config.sandbox),
+            find_sandbox=(
+                partial(_use_sandbox, sandbox)
+                if sandbox
+                else partial(find_sandbox, settings.config.sandbox, places.private_folders)
+            ),
             feed=Feed(keys.redactor),
             opened_in="" if opener_workspace == workspace else str(opener_workspace),
         )

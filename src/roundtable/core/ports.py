@@ -11,7 +11,7 @@ from roundtable.core.events import Event, Recorded
 from roundtable.core.faults import Fault
 from roundtable.core.index import AppliedChange, SessionRow, WaitingGate
 from roundtable.core.ledger import Entry, EntryKind
-from roundtable.core.sandbox import Exit, Job, Output
+from roundtable.core.sandbox import Exit, Job, Output, Resource
 from roundtable.core.values import (
     AgentWorktree,
     Charter,
@@ -228,10 +228,12 @@ class Sandbox(Protocol):
     files, and with limits on all resources.
 
     `run` yields output as it arrives and ends with exactly one Exit. Closing or cancelling the iterator ends every
-    process that was started, and nothing is left behind. `name` is shown to people.
+    process that was started, and nothing is left behind. `name` is shown to people, with the resources of
+    `unenforced`: those whose limits a hostile program can exceed on this machine.
     """
 
     name: str
+    unenforced: tuple[Resource, ...]
 
     def run(self, job: Job) -> AsyncGenerator[Output | Exit]: ...
 

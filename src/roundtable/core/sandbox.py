@@ -10,8 +10,8 @@ from roundtable.core.values import Value
 class Bounds(Value, frozen=True):
     """The limits of one run over all its processes: seconds, processors, memory, processes, disk and output.
 
-    `disk` are the bytes in each writable place; they count as memory too. Output beyond `output` bytes is dropped, and
-    far more output ends the run.
+    `disk` are the bytes in each writable place, which also bound the number of files; they count as memory too.
+    Output beyond `output` bytes is dropped, and far more output ends the run.
     """
 
     seconds: float = 60.0
@@ -30,6 +30,15 @@ class Limit(StrEnum):
     PROCESSES = "processes"
     DISK = "disk"
     OUTPUT = "output"
+
+
+class Resource(StrEnum):
+    """A resource of `Bounds` that not every machine lets an ordinary user limit."""
+
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    PROCESSORS = "processors"
+    FILES = "files"
 
 
 class Job(Value, frozen=True):

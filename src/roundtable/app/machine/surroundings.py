@@ -71,7 +71,9 @@ async def inspect_machine(places: Places, parts: Parts | None, *, deep: bool = F
         _inspect_sandboxes(),
         _inspect_services(parts),
         asyncio.to_thread(_inspect_key_storage, places),
-        run_machine_sandbox_check(parts.settings.config.sandbox if parts else SandboxSettings(), deep=deep),
+        run_machine_sandbox_check(
+            parts.settings.config.sandbox if parts else SandboxSettings(), places.private_folders, deep=deep
+        ),
     )
     return MachineState(agents, sandboxes, services, keys, isolation)
 

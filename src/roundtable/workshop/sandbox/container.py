@@ -6,14 +6,14 @@ import asyncio
 import os
 import subprocess
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output
+from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output, Resource
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import make_workshop_temp_name
 from roundtable.workshop.sandbox.cgroups import ControlGroup
@@ -22,10 +22,11 @@ from roundtable.workshop.sandbox.init_script import (
     SANDBOX_PROCESSES,
     SOURCE_MOUNT,
     InitReport,
-    pack_job_files,
-    sandbox_init_command,
+    pack_sandbox_job_files,
+    sandbox_init_script_arguments,
 )
 from roundtable.workshop.sandbox.run_result import run_sandbox_job
+from roundtable.workshop.sandbox.seccomp import CONTAINER_PROFILE
 from roundtable.workshop.sandbox.supervisor import RunSupervisor, kill_process_group
 from roundtable.workshop.sandbox.visible_files import (
     EMPTY_FILE,
@@ -39,31 +40,39 @@ from roundtable.workshop.sandbox.visible_files import (
 
 _RUN_OPTIONS = ("--rm", "--interactive", "--pull", "never")
 _ISOLATION_OPTIONS = (
-    "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--hostname", "sandbox",
-    "--shm-size", "64m", "--log-driver", "none", "--label", CONTAINER_LABEL,
+    "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+    "--security-opt", f"seccomp={CONTAINER_PROFILE}", "--hostname", "sandbox", "--shm-size", "64m",
+    "--log-driver", "none", "--label", CONTAINER_LABEL,
 )  # fmt: skip
+_EMPTY_FOLDER_OPTIONS = "ro,size=4k"
 _STOP_TIMEOUT = 20.0
 _READ_PIDS_LIMIT = "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null; true"
 
 
 class ContainerSandbox:
-    """Runs programs in containers of an engine that was tested on this machine, limits included."""
+    """Runs programs in containers of an engine that was tested on this machine, limits included.
 
-    def __init__(self, engine: ContainerEngine, image: str, own_image: bool) -> None:
+    `private` are folders that no program sees.
+    """
+
+    unenforced: tuple[Resource, ...] = ()
+
+    def __init__(self, engine: ContainerEngine, image: str, own_image: bool, private: Sequence[str] = ()) -> None:
         self._engine = engine
         self._image = image
         self._own_image = own_image
+        self._private = private
         self.name = f"{engine.name}, {f'image {image}' if own_image else 'with programs of this machine'}"
 
     @classmethod
-    async def find(cls, name: str, image: str = "") -> ContainerSandbox | str:
+    async def find(cls, name: str, image: str = "", private: Sequence[str] = ()) -> ContainerSandbox | str:
         """Return the sandbox, or the reason it cannot be used. A trial run decides, because an engine may not see this
         machine's folders or enforce limits."""
         engine = await ContainerEngine.find(name)
         if isinstance(engine, str):
             return engine
         await engine.remove_orphans()
-        sandbox = cls(engine, image or await engine.empty_image(), bool(image))
+        sandbox = cls(engine, image or await engine.empty_image(), bool(image), private)
         result = await run_sandbox_job(
             sandbox, Job(("sh", "-c", _READ_PIDS_LIMIT), str(EMPTY_FILE.parent), bounds=Bounds(seconds=30))
         )
@@ -83,7 +92,7 @@ class ContainerSandbox:
             yield Output(f"Program not found: {job.argv[0]}.".encode())
             yield Exit(127, 0.0)
             return
-        files = pack_job_files(job.files)
+        files = pack_sandbox_job_files(job.files)
         if isinstance(files, str):
             yield Exit(None, 0.0, files)
             return
@@ -91,7 +100,7 @@ class ContainerSandbox:
         try:
             process = await asyncio.create_subprocess_exec(
                 *(self._engine.program, "run", "--name", name, *self._options(job, view), self._image),
-                *(*sandbox_init_command(job.works_on_copy, files)[1:], view.program, *job.argv[1:]),
+                *(*sandbox_init_script_arguments(job.works_on_copy, files)[1:], view.program, *job.argv[1:]),
                 stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._engine.variables, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
@@ -120,16 +129,21 @@ class ContainerSandbox:
 
     def _view(self, job: Job) -> SandboxView | None:
         if not self._own_image:
-            return plan_sandbox_view(job)
-        return SandboxView(job.argv[0], (), *find_hidden_paths(Path(job.folder)), "", plan_lent_mounts(job))
+            return plan_sandbox_view(job, self._private)
+        hidden = find_hidden_paths(Path(job.folder), self._private)
+        return SandboxView(job.argv[0], (), *hidden, "", plan_lent_mounts(job))
 
     def _options(self, job: Job, view: SandboxView) -> list[str]:
         source_folder = SOURCE_MOUNT if job.works_on_copy else job.folder
-        options = container_isolation_options(self._engine, job.bounds, network=job.network)
+        options = sandbox_container_isolation_options(self._engine, job.bounds, network=job.network)
         options += ["--entrypoint", "/bin/sh", "--workdir", job.visible_at]
         options += ["--user", f"{os.getuid()}:{os.getgid()}"]
-        for place in view.places:
-            options += _bind_mount(place, place)
+        for mount in view.mounts:
+            options += (
+                _bind_mount(mount.source, mount.target)
+                if mount.source
+                else self._engine.tmpfs_options(mount.target, _EMPTY_FOLDER_OPTIONS)
+            )
         if not (self._own_image or job.network):
             for place, source in LOCALHOST_MOUNTS.items():
                 options += _bind_mount(source, place)
@@ -137,7 +151,7 @@ class ContainerSandbox:
         if job.works_on_copy:
             options += self._engine.tmpfs_options(job.visible_at, container_tmpfs_options(job.bounds))
         for path in view.emptied_folders:
-            options += self._engine.tmpfs_options(os.path.join(source_folder, path), "ro,size=4k")
+            options += self._engine.tmpfs_options(os.path.join(source_folder, path), _EMPTY_FOLDER_OPTIONS)
         for path in view.emptied_files:
             options += _bind_mount(str(EMPTY_FILE), os.path.join(source_folder, path))
         for place, source in view.lent.items():
@@ -182,7 +196,7 @@ class ContainerMeter:
         return None
 
 
-def container_isolation_options(engine: ContainerEngine, bounds: Bounds, *, network: bool = False) -> list[str]:
+def sandbox_container_isolation_options(engine: ContainerEngine, bounds: Bounds, *, network: bool = False) -> list[str]:
     """Return the options of an isolated container within limits; `network` gives it the engine's network, nothing
     more."""
     options = [*_RUN_OPTIONS, *(() if network else ("--network", "none")), *_ISOLATION_OPTIONS]

@@ -9,16 +9,23 @@ import secrets
 import socket
 import sys
 from asyncio.subprocess import DEVNULL
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
 from roundtable.core.ports import Sandbox
-from roundtable.core.sandbox import Bounds, Job, Limit
+from roundtable.core.sandbox import Bounds, Job, Limit, Resource
 from roundtable.workshop.sandbox.run_result import RunResult, run_sandbox_job
+from roundtable.workshop.sandbox.seccomp import SYSTEM_CALLS
+from roundtable.workshop.sandbox.visible_files import (
+    find_home_folders_hidden_from_sandbox,
+    find_sandbox_toolchain_paths,
+    is_inside_sandbox_mount,
+)
 
 ESCAPED_MARK, BLOCKED_EXIT_CODE = "OUT: ", 7
 """The prefix of an attempt's output if it escaped, and its exit code if it was blocked."""
@@ -66,7 +73,7 @@ for path in ('/run/docker.sock', '/var/run/docker.sock', '/run/podman/podman.soc
     attempt(path, connected, socket.AF_UNIX, socket.SOCK_STREAM, path)
 """
 _FILES = """
-for path in (targets['secret'], *targets['home'], '/etc/shadow', '/etc/gshadow', '/etc/sudoers'):
+for path in (targets['secret'], *targets['private'], '/etc/shadow', '/etc/gshadow', '/etc/sudoers'):
     attempt(path, read, path)
 """
 _ENVIRONMENT = """
@@ -119,15 +126,84 @@ for path in ('/sys/power/state', '/sys/kernel/uevent_helper', *glob.glob('/sys/f
     attempt(path, write, path)
 attempt('the terminal', write, '/dev/tty')
 """
+_KERNEL = f"""
+numbers = {SYSTEM_CALLS.get(os.uname().machine, {})!r}
+libc.syscall.restype = ctypes.c_long
+buffer = ctypes.create_string_buffer(4096)
+def reached(name, *arguments):
+    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    ended = libc.syscall(ctypes.c_long(numbers[name]), *values)
+    return -1 if ended == -1 and ctypes.get_errno() in (1, 38) else ended + 2
+for name, *arguments in (
+    ('keyctl', 0, -3, 0), ('add_key', b'user', b'roundtable', b'x', 1, -2), ('request_key', b'user', b'x', None, 0),
+    ('ptrace', 0, 0, 0, 0), ('bpf', 0, buffer, 72), ('userfaultfd', 1), ('io_uring_setup', 1, buffer),
+    ('process_vm_readv', os.getpid(), None, 0, None, 0, 0), ('kcmp', os.getpid(), os.getpid(), 1, 0, 0),
+):
+    if name in numbers:
+        attempt('the system call ' + name, reached, name, *arguments)
+for family in range(64):
+    if family not in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
+            attempt('sockets of address family ' + str(family), socket.socket, family, kind)
+"""
+_UNNAMED_FILES = """
+sending, receiving = socket.socketpair()
+for number in range(96):
+    file = os.memfd_create('unnamed')
+    os.write(file, bytes(4 << 20))
+    socket.send_fds(sending, [b'x'], [file])
+    os.close(file)
+out('384 MB of memory')
+"""
+_THREADS = """
+import threading, time
+try:
+    for number in range(500):
+        threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+except RuntimeError:
+    time.sleep(10)
+else:
+    out('500 threads')
+"""
+_PROCESSORS = """
+import time
+try:
+    os.sched_setaffinity(0, range(os.cpu_count()))
+except OSError:
+    pass
+begun = time.monotonic()
+children = []
+for number in range(2):
+    children.append(os.fork())
+    if children[-1] == 0:
+        while time.monotonic() < begun + 1:
+            pass
+        os._exit(0)
+for child in children:
+    os.waitpid(child, 0)
+used = sum(os.times()[2:4]) / (time.monotonic() - begun)
+if used > 1.4:
+    out(f'{used:.1f} processors')
+"""
+_MANY_FILES = """
+for place in ('/dev/shm', '/tmp'):
+    try:
+        for number in range(400_000):
+            os.close(os.open(f'{place}/{number}', os.O_CREAT))
+    except OSError:
+        continue
+    out(f'400,000 files in {place}')
+"""
 
 
 class EscapeAttempt(msgspec.Struct, frozen=True):
-    """One escape attempt. An attempt at exhaustion must end by reaching its `limit`; the others must report that they
-    were blocked."""
+    """One escape attempt. An attempt at exhaustion must end by reaching one of its `limits`; the others must report
+    that they were blocked. `resource` is what the attempt takes too much of, if not every machine can limit it."""
 
     name: str
     program: str
-    limit: Limit | None = None
+    limits: tuple[Limit, ...] = ()
+    resource: Resource | None = None
     bounds: Bounds = Bounds(seconds=10, memory=512 << 20, processes=32, disk=16 << 20)
 
     @property
@@ -136,10 +212,11 @@ class EscapeAttempt(msgspec.Struct, frozen=True):
         return _PRELUDE + self.program + _EPILOGUE
 
 
-def _exhaustion(name: str, program: str, limit: Limit, seconds: float = 20) -> EscapeAttempt:
-    return EscapeAttempt(
-        name, program, limit, Bounds(seconds, memory=128 << 20, processes=32, disk=16 << 20, output=1000)
-    )
+def _exhaustion(
+    name: str, program: str, *limits: Limit, resource: Resource | None = None, seconds: float = 20
+) -> EscapeAttempt:
+    bounds = Bounds(seconds, memory=128 << 20, processes=32, disk=16 << 20, output=1000)
+    return EscapeAttempt(name, program, limits, resource, bounds)
 
 
 QUICK_ESCAPE_ATTEMPTS = (
@@ -151,14 +228,24 @@ QUICK_ESCAPE_ATTEMPTS = (
     EscapeAttempt("signal or trace other processes", _SIGNALS),
     EscapeAttempt("gain privileges", _RIGHTS),
     EscapeAttempt("reach the kernel through /proc, /sys and /dev", _PROC),
+    EscapeAttempt("use system calls and sockets that no check needs", _KERNEL),
 )
 """The attempts that `doctor` always makes."""
 EXHAUSTION_ATTEMPTS = (
-    _exhaustion("start processes without end", "while True:\n    os.fork()", Limit.PROCESSES),
     _exhaustion(
-        "allocate memory without end", "taken = []\nwhile True:\n    taken.append(bytearray(1 << 20))", Limit.MEMORY
+        "start processes without end", "while True:\n    os.fork()", Limit.PROCESSES, resource=Resource.PROCESSES
     ),
+    _exhaustion("start threads without end", _THREADS, Limit.PROCESSES, resource=Resource.PROCESSES),
+    _exhaustion(
+        "allocate memory without end",
+        "taken = []\nwhile True:\n    taken.append(bytearray(1 << 20))",
+        Limit.MEMORY,
+        resource=Resource.MEMORY,
+    ),
+    _exhaustion("hold memory in unnamed files", _UNNAMED_FILES, Limit.MEMORY, resource=Resource.MEMORY),
+    _exhaustion("use several processors", _PROCESSORS, resource=Resource.PROCESSORS),
     _exhaustion("fill the disk", "to = open('/tmp/full', 'wb')\nwhile True:\n    to.write(bytes(1 << 16))", Limit.DISK),
+    _exhaustion("create files without end", _MANY_FILES, Limit.DISK, Limit.MEMORY, resource=Resource.FILES),
     _exhaustion("never end", "import time\ntime.sleep(3600)", Limit.TIME, seconds=1),
     _exhaustion("print without end", "while True:\n    os.write(1, bytes(1 << 16))", Limit.OUTPUT),
 )
@@ -166,14 +253,19 @@ EXHAUSTION_ATTEMPTS = (
 
 
 _UNCHANGED = "as it was"
+_SERVICE_FOLDERS = ("/opt", "/usr/local/etc", "/srv", "/var/lib", "/var/backups")
+"""Folders in which services keep their settings and data."""
+_MAX_FILES_PER_FOLDER = 20
 
 
 class EscapeOutcome(msgspec.Struct, frozen=True):
-    """Whether an escape attempt was blocked; None, with the reason in `note`, if it could not be made."""
+    """Whether an escape attempt was blocked; None, with the reason in `note`, if it could not be made. `resource` is
+    what the attempt takes too much of, if not every machine can limit it."""
 
     attempt: str
     blocked: bool | None
     note: str = ""
+    resource: Resource | None = None
 
 
 class EscapeTargets(msgspec.Struct, frozen=True):
@@ -181,16 +273,18 @@ class EscapeTargets(msgspec.Struct, frozen=True):
 
     folder: str
     secret: str
-    home: tuple[str, ...]
+    private: tuple[str, ...]
     port: int
     abstract: str
     victim: int
     token: str
 
 
-async def run_escape_attempts(sandbox: Sandbox, attempts: Sequence[EscapeAttempt]) -> list[EscapeOutcome]:
-    """Make the escape attempts, one after another."""
-    async with _prepare_targets() as targets:
+async def run_escape_attempts(
+    sandbox: Sandbox, attempts: Sequence[EscapeAttempt], private: Sequence[str] = ()
+) -> list[EscapeOutcome]:
+    """Make the escape attempts, one after another. `private` are folders that the sandbox was told to hide."""
+    async with _prepare_targets(private) as targets:
         return [await _make_attempt(sandbox, targets, attempt) for attempt in attempts]
 
 
@@ -198,20 +292,26 @@ async def _make_attempt(sandbox: Sandbox, targets: EscapeTargets, attempt: Escap
     description = json.dumps(msgspec.to_builtins(targets))
     argv = (sys.executable, "-I", "-S", "-c", attempt.source, description)
     result = await run_sandbox_job(sandbox, Job(argv, targets.folder, bounds=attempt.bounds))
+    blocked, note = _judge_attempt(result, attempt, _find_damage(targets))
+    return EscapeOutcome(attempt.name, blocked, note, attempt.resource)
+
+
+def _judge_attempt(result: RunResult, attempt: EscapeAttempt, damage: str) -> tuple[bool | None, str]:
+    """Return whether an attempt was blocked, or None if it could not be made, and the reason."""
     output = result.output.decode(errors="replace")
-    if damage := _find_damage(targets):
-        return EscapeOutcome(attempt.name, False, damage)
+    if damage:
+        return False, damage
     if ESCAPED_MARK in output:
-        return EscapeOutcome(attempt.name, False, output.partition(ESCAPED_MARK)[2].strip())
+        return False, output.partition(ESCAPED_MARK)[2].strip()
     if _ended_as_expected(result, attempt):
-        return EscapeOutcome(attempt.name, True)
-    if attempt.limit is not None:
-        return EscapeOutcome(attempt.name, False, f"The attempt ended without reaching its limit ({attempt.limit}).")
-    return EscapeOutcome(attempt.name, None, output.strip()[-200:] or result.stopped)
+        return True, ""
+    if attempt.limits:
+        return False, f"The attempt ended without reaching its limit ({' or '.join(attempt.limits)})."
+    return None, output.strip()[-200:] or result.stopped
 
 
 def _ended_as_expected(result: RunResult, attempt: EscapeAttempt) -> bool:
-    return result.limit is attempt.limit if attempt.limit is not None else result.code == BLOCKED_EXIT_CODE
+    return result.limit in attempt.limits if attempt.limits else result.code == BLOCKED_EXIT_CODE
 
 
 def _find_damage(targets: EscapeTargets) -> str:
@@ -228,7 +328,7 @@ def _find_damage(targets: EscapeTargets) -> str:
 
 
 @asynccontextmanager
-async def _prepare_targets() -> AsyncGenerator[EscapeTargets]:
+async def _prepare_targets(private: Sequence[str]) -> AsyncGenerator[EscapeTargets]:
     """Set up the targets: a secret file, two servers, another process with a token in its environment, and a folder."""
     token = secrets.token_hex(16)
     with ExitStack() as stack:
@@ -243,12 +343,12 @@ async def _prepare_targets() -> AsyncGenerator[EscapeTargets]:
             sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()",
             stdin=asyncio.subprocess.PIPE, stdout=DEVNULL, stderr=DEVNULL, env={"WITNESS": token},
         )  # fmt: skip
-        home = tuple(str(path) for path in Path.home().iterdir() if path.is_file()) if Path.home().is_dir() else ()
+        private_files = await asyncio.to_thread(lambda: tuple(_list_private_files(private)))
         try:
             yield EscapeTargets(
                 folder=str(folder),
                 secret=str(secret_folder / "secret.txt"),
-                home=home[:20],
+                private=private_files,
                 port=server.getsockname()[1],
                 abstract=token,
                 victim=victim.pid,
@@ -258,3 +358,21 @@ async def _prepare_targets() -> AsyncGenerator[EscapeTargets]:
             if victim.returncode is None:
                 victim.kill()
             await victim.wait()
+
+
+def _list_private_files(private: Sequence[str]) -> Iterator[str]:
+    """Yield some files of home folders, of private folders and of other services, except the toolchain in use."""
+    shown = find_sandbox_toolchain_paths(sys.executable, Path("/nonexistent"))
+    homes = [
+        folder for home in find_home_folders_hidden_from_sandbox() for folder in (home, os.path.join(home, ".ssh"))
+    ]
+    for folder, deep in (*((home, False) for home in homes), *((path, True) for path in (*private, *_SERVICE_FOLDERS))):
+        yield from islice(_list_files(folder, deep, shown), _MAX_FILES_PER_FOLDER)
+
+
+def _list_files(folder: str, deep: bool, shown: Sequence[str]) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if deep and os.path.join(place, name) not in shown]
+        for path in (os.path.join(place, name) for name in names):
+            if path not in shown and not any(is_inside_sandbox_mount(path, root) for root in shown):
+                yield path

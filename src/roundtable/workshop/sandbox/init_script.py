@@ -14,18 +14,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from roundtable.core.sandbox import Limit
+from roundtable.core.sandbox import Bounds, Limit
 from roundtable.core.text.sanitize import sanitize_line
 
 SOURCE_MOUNT = "/run/source"
 """The mount point of the job's folder if the job works on a copy of it."""
 SANDBOX_PROCESSES = 4
 """Processes of the sandbox itself, in addition to those of the job."""
+SPARE_PROCESSES = 4
+"""By how much a limit that only makes calls fail lies above the one that stops a run, so that the latter is noticed."""
+_BYTES_PER_FILE = 4096
+_SPARE_FILES = 8192
 
 _MAX_REPORT_BYTES = 4096
 _SCRIPT = """
-copied=$1 size=$2 code=126
-shift 2
+copied=$1 size=$2 tasks=$3 code=126
+shift 3
 exec 3<&0 </dev/null 4>&2 2>&1
 ulimit -c 0
 echo began >&4
@@ -47,8 +51,12 @@ end_where_met() {
             [ "$what" != max ] || [ "$count" = 0 ] || end processes
         done <$group
     done
+    [ "$tasks" = 0 ] || {
+        set -- /proc/[0-9]*
+        [ $# -le $((tasks - SPARE)) ] || end processes
+    }
     for place in $places; do
-        [ "$(stat -f -c %f $place)" != 0 ] || end disk
+        case " $(stat -f -c '%f %d' $place) " in *" 0 "*) end disk ;; esac
     done
 }
 { [ "$copied" = no ] || cp -R SOURCE/. . ; } && { [ "$size" = 0 ] || head -c "$size" <&3 | tar -xf - ; } || {
@@ -57,16 +65,28 @@ end_where_met() {
 }
 { read -r _ <&3; kill -9 -1; } 2>/dev/null 4>&- &
 exec 3<&-
-"$@" 4>&-
+if [ "$tasks" = 0 ]; then
+    "$@" 4>&-
+else
+    ({ ulimit -u $tasks || ulimit -p $tasks; } 2>/dev/null; exec "$@") 4>&-
+fi
 code=$?
 end_where_met 2>/dev/null
 end
-""".replace("SOURCE", SOURCE_MOUNT)
+""".replace("SOURCE", SOURCE_MOUNT).replace("SPARE", str(SPARE_PROCESSES))
 
 
-def sandbox_init_command(copied: bool, files: bytes) -> tuple[str, ...]:
-    """Return the arguments of the init script; those of the job follow them."""
-    return ("/bin/sh", "-c", _SCRIPT, "sh", "yes" if copied else "no", str(len(files)))
+def sandbox_file_count_limit(bounds: Bounds) -> int:
+    """Return how many files a writable place may hold: as many as have room in it, and some that are empty."""
+    return bounds.disk // _BYTES_PER_FILE + _SPARE_FILES
+
+
+def sandbox_init_script_arguments(copied: bool, files: bytes, tasks: int = 0) -> tuple[str, ...]:
+    """Return the arguments of the init script; those of the job follow them.
+
+    `tasks` is the number of processes and threads at which the job's own calls fail, if that should be set.
+    """
+    return ("/bin/sh", "-c", _SCRIPT, "sh", "yes" if copied else "no", str(len(files)), str(tasks))
 
 
 class InitReport:
@@ -105,7 +125,7 @@ class InitReport:
         return self._output.decode(errors="replace").splitlines()
 
 
-def pack_job_files(files: Mapping[str, str]) -> bytes | str:
+def pack_sandbox_job_files(files: Mapping[str, str]) -> bytes | str:
     """Return the files as a tar archive for the init script's standard input, or an error for an invalid path."""
     if not files:
         return b""
@@ -114,7 +134,7 @@ def pack_job_files(files: Mapping[str, str]) -> bytes | str:
         for path, text in files.items():
             relative = PurePosixPath(path)
             if relative.is_absolute() or ".." in relative.parts or not relative.parts or "\0" in path:
-                return f"The run was not started: {path!r} is not a path inside its folder."
+                return f"The run was not started: {path!r} is not a path inside the folder of the run."
             data = text.encode()
             entry = tarfile.TarInfo(str(relative))
             entry.size, entry.mode = len(data), 0o644
@@ -122,7 +142,7 @@ def pack_job_files(files: Mapping[str, str]) -> bytes | str:
     return archive.getvalue()
 
 
-async def send_job_files(process: Process, files: bytes) -> None:
+async def send_sandbox_job_files(process: Process, files: bytes) -> None:
     """Send a job its files. Its standard input stays open: when it closes, the job knows that Roundtable is gone."""
     assert process.stdin is not None
     with suppress(OSError):

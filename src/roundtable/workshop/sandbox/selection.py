@@ -14,40 +14,50 @@ from roundtable.workshop.sandbox.engines import ContainerEngine, container_engin
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings `[sandbox]`: which sandbox to use, the image of a container (empty: this machine's programs), and
-    the time limit in seconds of each check."""
+    """The settings `[sandbox]`: which sandbox to use, the image of a container (empty: this machine's programs), the
+    time limit in seconds of each check, and whether to refuse a sandbox that cannot enforce all limits."""
 
     use: Literal["auto", "docker", "podman", "bubblewrap"] = "auto"
     image: str = ""
+    require: Literal["isolated", "enforced"] = "isolated"
     seconds: Annotated[float, msgspec.Meta(gt=0)] = Bounds().seconds
 
 
 _INSTALL_HELP = "Install bubblewrap (`apt install bubblewrap`) or start Docker or Podman"
 _CHOICE_HELP = 'Make it available, or set `use` in [sandbox] to "auto"'
+_ENFORCED_HELP = 'Start Docker or Podman, or set `require` to "isolated"'
 _NO_SANDBOX = "programs are never run without a sandbox."
 _ENGINES = ("docker", "podman")
-_found: dict[tuple[SandboxSettings, str], Sandbox] = {}
+_found: dict[tuple[SandboxSettings, tuple[str, ...], str], Sandbox] = {}
 """Sandboxes found by this process, by settings and environment: asking an engine takes a second."""
 
 
-async def find_sandbox(settings: SandboxSettings = SandboxSettings()) -> Sandbox | str:
+async def find_sandbox(settings: SandboxSettings = SandboxSettings(), private: tuple[str, ...] = ()) -> Sandbox | str:
     """Return the first working sandbox the settings allow: a container where an engine answers, else bubblewrap.
 
-    A sandbox that was found is kept for the life of the process; a failed search is repeated at the next call.
+    `private` are folders that no program sees. A sandbox that was found is kept for the life of the process; a failed
+    search is repeated at the next call.
     """
-    key = (settings, repr(container_engine_variables()))
+    key = (settings, private, repr(container_engine_variables()))
     if key in _found:
         return _found[key]
     reasons: list[str] = []
+    help = _INSTALL_HELP if settings.use == "auto" else _CHOICE_HELP
     for name in (*_ENGINES, "bubblewrap") if settings.use == "auto" else (settings.use,):
         sandbox = await (
-            BubblewrapSandbox.find() if name == "bubblewrap" else ContainerSandbox.find(name, settings.image)
+            BubblewrapSandbox.find(private)
+            if name == "bubblewrap"
+            else ContainerSandbox.find(name, settings.image, private)
         )
-        if not isinstance(sandbox, str):
+        if isinstance(sandbox, str):
+            reasons.append(sandbox)
+        elif settings.require == "enforced" and sandbox.unenforced:
+            limits = ", ".join(sandbox.unenforced)
+            reasons = [f'`require` in [sandbox] is "enforced", but {name} cannot enforce these limits here: {limits}.']
+            help = _ENFORCED_HELP
+        else:
             _found[key] = sandbox
             return sandbox
-        reasons.append(sandbox)
-    help = _INSTALL_HELP if settings.use == "auto" else _CHOICE_HELP
     return f"{' '.join(reasons)} {help}; {_NO_SANDBOX}"
 
 

@@ -1,16 +1,19 @@
 """The parts of this machine that a sandboxed program sees.
 
-These are system programs, its toolchain, package caches, and its folder without sensitive files.
+These are system programs, its toolchain, package caches, and its folder without sensitive files. Home folders and
+Roundtable's own folders are hidden even where they lie among programs.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +33,16 @@ def _package_cache_mounts(tool: str, home: str) -> dict[str, str]:
 
 
 _INSTALLATION_PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
+_JAVA_PARTS = ("conf", "jmods", "release")
+_TOOLCHAIN_PARTS = {
+    "go": ("src", "pkg", "VERSION", "go.env"),
+    "gofmt": ("src", "pkg", "VERSION", "go.env"),
+    "java": _JAVA_PARTS,
+    "javac": _JAVA_PARTS,
+    "mvn": ("boot", "conf"),
+    "gradle": ("init.d",),
+}
+"""What these tools need of their installation in addition."""
 _MAX_SHEBANG = 256
 _MAX_SYMLINKS = 16
 _COMMON_TOOLS = re.compile(
@@ -50,11 +63,13 @@ def find_sandbox_toolchain_paths(program: str, workspace: Path, place: str = "")
     workspace is mounted.
     """
     paths: dict[str, None] = {}
+    not_installations = (*find_home_folders_hidden_from_sandbox(), place)
     for path in (path for start in _program_and_interpreter(program, workspace) for path in _follow_symlinks(start)):
         if not path.is_relative_to(workspace):
             root = path.parent.parent
-            installed = path.parent.name == "bin" and str(root) not in (os.path.expanduser("~"), place)
-            parts = [root / name for name in _INSTALLATION_PARTS] if installed else [path]
+            installed = path.parent.name == "bin" and str(root) not in not_installations
+            names = (*_INSTALLATION_PARTS, *_TOOLCHAIN_PARTS.get(path.name, ()))
+            parts = [root / name for name in names] if installed else [path]
             paths |= {str(place): None for place in parts if place.exists() and _stays_in_installation(place, root)}
     return list(paths)
 
@@ -154,7 +169,13 @@ SANDBOX_VARIABLES = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store")
+_SYSTEM = (
+    *(f"/usr/{name}" for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "share")),
+    *(f"/usr/local/{name}" for name in ("bin", "lib", "lib64", "libexec", "include")),
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+)  # fmt: skip
+"""Folders of programs and libraries. Not `/opt` or all of `/usr`: services keep their data and settings there."""
+_LOWEST_PERSONAL_UID = 1000
 _SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
 _NETWORK = (
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
@@ -165,12 +186,20 @@ _PUBLISHED_PACKAGES = frozenset({"node_modules", "site-packages", "__pycache__"}
 """Folders of published packages of others: nothing in them is a private key."""
 
 
+class Mount(NamedTuple):
+    """A path that a job sees, and the path of this machine that is mounted there read-only; empty for an empty
+    folder."""
+
+    target: str
+    source: str = ""
+
+
 class SandboxView(msgspec.Struct, frozen=True):
-    """The view of a job: its program, paths mounted as they are, hidden files and folders, PATH, and paths mounted
-    elsewhere."""
+    """The view of a job: its program, the mounts of this machine's programs, hidden files and folders of the job's
+    own folder, PATH, and paths mounted elsewhere."""
 
     program: str
-    places: tuple[str, ...]
+    mounts: tuple[Mount, ...]
     emptied_files: tuple[str, ...]
     emptied_folders: tuple[str, ...]
     path: str
@@ -185,8 +214,11 @@ class _Program(NamedTuple):
     home: Path
 
 
-def plan_sandbox_view(job: Job) -> SandboxView | None:
-    """Return what a job sees if it uses programs of this machine; None if its program does not exist."""
+def plan_sandbox_view(job: Job, private: Sequence[str] = ()) -> SandboxView | None:
+    """Return what a job sees if it uses programs of this machine; None if its program does not exist.
+
+    `private` are folders that are hidden, like home folders, wherever they lie.
+    """
     program = _locate_program(job.argv[0], job)
     if program is None:
         return None
@@ -197,17 +229,55 @@ def plan_sandbox_view(job: Job) -> SandboxView | None:
         for program_found in programs
         for place in find_sandbox_toolchain_paths(program_found.real, program_found.home, job.visible_at)
     ]
-    files, folders = find_hidden_paths(Path(job.folder))
+    files, folders = find_hidden_paths(Path(job.folder), private)
     found_in = [os.path.dirname(program_found.seen) for program_found in programs]
     path = os.pathsep.join(dict.fromkeys((*found_in, "/usr/local/bin", "/usr/bin", "/bin")))
-    there = tuple(place for place in dict.fromkeys(places) if os.path.exists(place) and not _copy_has_own(job, place))
+    there = [place for place in dict.fromkeys(places) if os.path.exists(place) and not _copy_has_own(job, place)]
+    mounts = (
+        *(Mount(place, place) for place in there),
+        *_plan_masks(there, (*find_home_folders_hidden_from_sandbox(), *private)),
+    )
     downloaded = _package_cache_mounts(os.path.basename(program.real), SANDBOX_VARIABLES["HOME"])
-    return SandboxView(program.seen, there, files, folders, path, {**downloaded, **plan_lent_mounts(job)})
+    outermost_first = tuple(sorted(mounts, key=lambda mount: mount.target.rstrip("/").count("/")))
+    return SandboxView(program.seen, outermost_first, files, folders, path, {**downloaded, **plan_lent_mounts(job)})
 
 
-def find_hidden_paths(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def find_home_folders_hidden_from_sandbox() -> tuple[str, ...]:
+    """Return the home folders of people and of this user, whatever HOME says; never the folder of a system's own
+    programs, which some accounts have as their home."""
+    homes = [os.path.expanduser("~")]
+    with suppress(OSError):
+        own = (0, os.getuid())
+        homes += [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid in own or _is_personal(entry.pw_uid)]
+    programs = [os.path.realpath(place) for place in _SYSTEM]
+    return tuple(
+        home
+        for home in dict.fromkeys(map(os.path.abspath, homes))
+        if not any(place == home or is_inside_sandbox_mount(place, home) for place in programs)
+    )
+
+
+def _is_personal(uid: int) -> bool:
+    return uid >= _LOWEST_PERSONAL_UID
+
+
+def _plan_masks(places: Sequence[str], hidden: Sequence[str]) -> Iterator[Mount]:
+    """Yield an empty folder over each hidden folder inside a mounted place, under every path that leads to it."""
+    for place in places:
+        real_place = os.path.realpath(place)
+        for folder in map(os.path.realpath, hidden):
+            if is_inside_sandbox_mount(folder, real_place) and os.path.isdir(folder):
+                yield Mount(f"{place}{folder.removeprefix(real_place)}")
+
+
+def find_hidden_paths(folder: Path, private: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sensitive files and the sensitive folders below a folder, including git configs, which name
-    remotes."""
+    remotes, and private folders."""
+    root = os.path.realpath(folder)
+    own = [os.path.realpath(path) for path in private]
+    hidden_folders = [
+        os.path.relpath(path, root) for path in own if is_inside_sandbox_mount(path, root) and os.path.isdir(path)
+    ]
     sensitive: list[str] = []
     for place, folders, files in os.walk(folder):
         mounts = os.path.relpath(place, folder)
@@ -220,10 +290,13 @@ def find_hidden_paths(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         folders[:] = [
             name
             for name in folders
-            if name not in _PUBLISHED_PACKAGES and name != ".git" and not is_sensitive_file_name(name)
+            if name not in _PUBLISHED_PACKAGES
+            and name != ".git"
+            and not is_sensitive_file_name(name)
+            and os.path.normpath(os.path.join(mounts, name)) not in hidden_folders
         ]
-    hidden_folders = tuple(path for path in sensitive if (folder / path).is_dir())
-    return tuple(path for path in sensitive if path not in hidden_folders), hidden_folders
+    hidden_folders += [path for path in sensitive if (folder / path).is_dir() and path not in hidden_folders]
+    return tuple(path for path in sensitive if path not in hidden_folders), tuple(hidden_folders)
 
 
 def plan_lent_mounts(job: Job) -> dict[str, str]:

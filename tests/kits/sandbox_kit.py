@@ -265,7 +265,7 @@ print(client.recv(5).decode())
     ) -> None:
         end = await run_sandbox_job(sandbox, shell("ls", folder, files={path: "x"}))
         assert end.code is None
-        assert "not a path inside its folder" in end.stopped
+        assert "not a path inside the folder of the run" in end.stopped
         assert not (folder.parent / "out.txt").exists()
 
     async def test_sensitive_files_are_empty_in_the_sandbox(self, sandbox: Sandbox, folder: Path) -> None:

@@ -10,7 +10,7 @@ from roundtable.core.candidate_reasons import CallOutcome, CheckFinding
 from roundtable.core.changeset import Hunk
 from roundtable.core.reasons import Reasons, WriteRemark
 from roundtable.core.refusals import Refusal
-from roundtable.core.sandbox import Limit
+from roundtable.core.sandbox import Limit, Resource
 from roundtable.core.stages import Contribution, StageEnd
 from roundtable.core.values import Charter, ContextItem, Decision, Digest, Value
 
@@ -272,10 +272,14 @@ class CheckOutcome(Value, frozen=True):
 
 
 class ChecksRun(Value, frozen=True, tag="checks_run", tag_field="result"):
-    """The results of the checks, and the checks that were refused with the reason."""
+    """The results of the checks, and the checks that were refused with the reason.
+
+    `unenforced` are the resources whose limits the sandbox could not enforce.
+    """
 
     outcomes: tuple[CheckOutcome, ...] = ()
     refused: dict[str, str] = {}
+    unenforced: tuple[Resource, ...] = ()
 
 
 class ChildEnded(Value, frozen=True, tag="child_ended", tag_field="result"):
@@ -394,7 +398,7 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
 
     `destroys` lists dangers (permanent losses, files that other programs execute) that only typing `phrase` allows.
     `leans` are uncommitted files that a check needs in order to pass. `unrun` says which checks could not be run or
-    proved nothing.
+    proved nothing. `unenforced` are the resources whose limits the sandbox could not enforce.
     """
 
     draft: Digest
@@ -406,6 +410,7 @@ class ChangeRehearsed(Value, frozen=True, tag="rehearsed", tag_field="result"):
     phrase: str = ""
     leans: tuple[str, ...] = ()
     unrun: Reasons = ()
+    unenforced: tuple[Resource, ...] = ()
 
     @property
     def broken_checks(self) -> tuple[str, ...]:

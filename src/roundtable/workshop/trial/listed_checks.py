@@ -48,7 +48,8 @@ class ListedChecks:
         sandbox = await self._find_sandbox()
         if isinstance(sandbox, str):
             return ChecksRun(refused=refused | dict.fromkeys(listed, sandbox))
-        return ChecksRun(tuple([await self._check(sandbox, name) for name in listed]), refused)
+        outcomes = tuple([await self._check(sandbox, name) for name in listed])
+        return ChecksRun(outcomes, refused, sandbox.unenforced)
 
     async def _check(self, sandbox: Sandbox, name: str) -> CheckOutcome:
         argv = tuple(self._commands[name])

@@ -25,7 +25,7 @@ VALUES = st.recursive(
 
 
 def only(text: str) -> FoundObject:
-    matches = list(find_reply_json_objects(text))
+    matches = find_reply_json_objects(text)
     assert len(matches) == 1, matches
     return matches[0]
 
@@ -65,7 +65,7 @@ def test_valid_json_is_read_exactly(value: dict[str, Any], indent: int | None, a
     ],
 )
 def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
-    matches = next(find_reply_json_objects(bent))
+    matches = find_reply_json_objects(bent)[0]
     assert (matches.value, matches.repaired) == (value, True)
 
 
@@ -76,7 +76,7 @@ def test_invalid_json_is_repaired(bent: str, value: dict[str, Any]) -> None:
     "noise", ['{{"a": {0}, "b": [1,],}}', "{{a: {0}, b: True}}", "{{'a': {0} // note\n}}", '{{"a": {0}']
 )
 def test_repairing_json_does_not_change_its_strings(text: str, noise: str) -> None:
-    assert next(find_reply_json_objects(noise.format(json.dumps(text)))).value["a"] == text
+    assert find_reply_json_objects(noise.format(json.dumps(text)))[0].value["a"] == text
 
 
 def test_a_truncated_string_is_marked() -> None:
@@ -112,7 +112,7 @@ GAPS = st.sampled_from(["", " ", "\n", " // it's, }\n", '/* "x": 1, */'])
 def test_every_string_survives_the_repair(strings: list[tuple[str, Any]], gap: str, comma: str, end: str) -> None:
     members = [f"k{index}{gap}:{gap}{quote(text)}" for index, (text, quote) in enumerate(strings)]
     bent = "{" + f"{gap},{gap}".join(members) + gap + comma + gap + end
-    assert next(find_reply_json_objects(bent)).value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
+    assert find_reply_json_objects(bent)[0].value == {f"k{index}": text for index, (text, _) in enumerate(strings)}
 
 
 @pytest.mark.parametrize(

@@ -347,3 +347,18 @@ def test_long_runs_of_blank_text_are_read_quickly(codec: str, unit: str) -> None
 
 def test_a_tagged_reply_is_shown_whole() -> None:
     assert heard(DEBATE, "Well.\nAGREE: claude\n", SEATS).text == "Well.\nAGREE: claude"
+
+
+@pytest.mark.parametrize(
+    ("codec", "reply"),
+    [
+        ("judge-discussion", '{"answer": "x", "ruling": "CONSENSUS", "summary": "No obje'),
+        ("judge-merge", '{"ruling": "CONSENSUS", "base": "P1", "incorporate": [], "must_fix": ["the lock",'),
+        ("judge-review", '{"ruling": "CONSENSUS", "critical": [], "warnings": [], "confirmed_clean": ["all'),
+        (DEBATE, '{"answer": "", "agree": ["P1"], "object": [], "add": ["",'),
+    ],
+)
+def test_an_agreement_whose_end_was_cut_off_does_not_count(codec: str, reply: str) -> None:
+    answer = heard(codec, reply, ("P1", "P2"), structured=True).verdict
+    assert not answer.counts
+    assert answer.stance is not Stance.SUPPORT

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,24 @@ def test_a_terminal_gets_rendered_text_and_a_table() -> None:
 
 
 @pytest.mark.feature("S3.33")
+def test_a_long_reply_is_shown_whole_on_a_terminal_in_seconds_of_the_processor() -> None:
+    text = "```python\n" + "x = 1\n" * 160_000 + "```\nThe last words."
+    Path("talk.json").write_bytes(msgspec.json.encode({"turns": [{"text": position_reply("Use REST", text=text)}]}))
+
+    async def work() -> None:
+        seats = tuple(Seat(name, ("script:talk.json",)) for name in ("claude", "gpt", "gemini"))
+        async with await Roundtable.open() as desk:
+            agenda = Agenda("REST or GraphQL?", seats, headless=True, limits=Limits(retries=0))
+            await desk.meetings.run(await desk.meetings.open(agenda))
+
+    asyncio.run(work())
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    shown = on_terminal("show")
+    assert shown.count("The last words.") >= 3
+    assert len(shown) > 3_000_000
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10
+
+
 def test_list_prints_complete_rows_in_a_pipe() -> None:
     empty = run("list")
     assert (empty.exit_code, empty.stdout) == (0, "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.faults import Fault
-from roundtable.core.replies import parse_seat_reply
+from roundtable.core.replies import parse_seat_reply, truncate_seat_reply
 from roundtable.core.replies.knights import SCORE_CODEC
 from roundtable.core.replies.review import FINDINGS_CODEC
 from roundtable.core.replies.second_opinion import OPINION_CODEC
@@ -141,7 +141,7 @@ def describe_turn(turn: Turn) -> str:
 def describe_unread_reply(move: MoveMade, expect: Expect) -> str:
     """A sentence saying that a reply does not count and, if known, why it could not be read."""
     item = _READ_ITEMS.get(expect.codec, "answer")
-    reason = parse_seat_reply(expect, move.raw or move.text, structured=False).why
+    reason = parse_seat_reply(expect, truncate_seat_reply(move.raw or move.text), structured=False).why
     return f"This reply does not count because no {item} could be read from it{f': {reason}' if reason else '.'}"
 
 

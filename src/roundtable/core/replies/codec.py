@@ -13,6 +13,9 @@ from roundtable.core.verdict import Verdict
 
 Schema = dict[str, Any]
 
+MAX_REPLY_CHARACTERS = 1_000_000
+"""Maximum characters of a reply that are kept and read; the rest is cut, with a notice."""
+
 
 class ReadReply(msgspec.Struct, frozen=True):
     """A reply as shown to people and as a verdict; `why` is the problem for the seat that wrote it.
@@ -41,6 +44,14 @@ class Codec(msgspec.Struct, frozen=True):
     json_format: Callable[[Expect], str] | None = None
     schema: Callable[[Expect], Schema] | None = None
     spoken: str = ""
+
+
+def truncate_seat_reply(reply: str) -> str:
+    """The reply, or as much of it as may be kept, with a notice at its end."""
+    if len(reply) <= MAX_REPLY_CHARACTERS:
+        return reply
+    notice = f"\n\n[Cut: Roundtable keeps {MAX_REPLY_CHARACTERS:,} of the {len(reply):,} characters of this reply.]"
+    return reply[: MAX_REPLY_CHARACTERS - len(notice)] + notice
 
 
 class UnreadableReply(RoundtableError):

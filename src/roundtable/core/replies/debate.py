@@ -165,6 +165,7 @@ DEBATE_CODEC = build_structured_codec(
     _debate_schema,
     ("agree", "object", "add"),
     _read_debate_fields,
+    agrees_whole=True,
     tags=_DEBATE_TAGS,
     read_tags=_read_debate_tags,
     tag_format=_debate_tag_format,

@@ -31,6 +31,10 @@ _TEXT_KEYS = ("text", "issue", "reason", "point", "fact", "path", "seat")
 """Keys under which models write the text of an entry when they send an object instead of a string."""
 
 _LONGEST_LINE = 300
+_MOST_ENTRIES = 1_000
+"""Most entries of a list that are read; no form asks for more than twenty."""
+_LONGEST_ENTRY = 4_000
+"""Longest entry that is kept; the reply itself keeps every word."""
 
 
 def read_reply_tenths_field(value: object) -> float | None:
@@ -66,7 +70,7 @@ def read_reply_list_field(value: object) -> list[object]:
     """The entries of a list; a single value is a list of one."""
     if value is None:
         return []
-    return cast("list[object]", value) if isinstance(value, list) else [value]
+    return cast("list[object]", value)[:_MOST_ENTRIES] if isinstance(value, list) else [value]
 
 
 def read_reply_mapping_field(value: object) -> JsonFields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -23,7 +24,7 @@ _PATH_KEYS = ("path", "file", "filename")
 _NAME_COMPANION = re.compile(r"\W+|file(?:name)?:?|path:?|title:?|[\w-]+=\S*", re.I)
 """Words that may appear next to a file name without being part of it."""
 _JOINED = re.compile(r"([\w+#-]+):(?=[^:/\\])")
-_LINE_DECORATION = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|\d{1,2}[.)][ \t]+)*|[ \t]+$")
+_LINE_DECORATION = re.compile(r"^[ \t]*+(?:#{1,6}[ \t]++|[-*+][ \t]++|\d{1,2}[.)][ \t]++)*+|(?<![ \t])[ \t]++$")
 _LABEL = re.compile(
     r"^(?:file(?:name|[ \t]*path)?(?:[ \t]+\d+)?|path|new file|create|update|modify|edit|change)[ \t]*:?[ \t]+", re.I
 )
@@ -31,7 +32,9 @@ _KIND_OF_FILE = re.compile(
     r"^(?:(?:and|the|a|new|changed|modified|updated|main|source|test|tests)[ \t]+){1,4}file[ \t]*:?[ \t]+", re.I
 )
 """Words that describe a file; what follows is its name only if it has a known file ending."""
-_NAME_SUFFIX = re.compile(r"[ \t]*\((?:new|updated?|modified|changed|created?|edit(?:ed)?|new file|full file)\)$", re.I)
+_NAME_SUFFIX = re.compile(
+    r"(?<![ \t])[ \t]*+\((?:new|updated?|modified|changed|created?|edit(?:ed)?|new file|full file)\)$", re.I
+)
 _OUTSIDE_PATH = re.compile(r"[/~\\]|[A-Za-z][\w+.-]*:")
 _WITH_AN_ENDING = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,15}")
 _SPANS = (re.compile(r"`([^`\n]+)`"), re.compile(r"\*\*([^*\n]+)\*\*"))
@@ -42,7 +45,7 @@ _FILE_INTRODUCTION = re.compile(
 )
 """A line that introduces a file or says that it is written, rather than talking about its use."""
 _COMMENT = re.compile(
-    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)+[ \t]*"
+    r"[ \t]*(?:#(?!!)|//|--|;|%|/\*|<!--)++[ \t]*"
     r"(?:(?:file[ _-]?(?:name|path)?|path)[ \t]*[:=][ \t]*)?(\S+?)[ \t]*(?:\*/|-->)?[ \t]*$",
     re.I,
 )
@@ -68,6 +71,10 @@ NON_FILE_LANGUAGES = _COMMAND_LANGUAGES | {"output", "log", "text", "txt", "plai
 _DIFF_LANGUAGES = ("diff", "patch")
 SEARCH_MARK = r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL)[ \t]*"
 """The line above the old lines of an edit."""
+_MOST_KINDS_OF_FENCES = 32
+"""Most lengths and indentations of fences in one reply: each is matched over the whole reply."""
+_MOST_BLOCKS = 2_000
+"""Most fenced blocks of one reply."""
 LONGEST_FILE_LINE = 2_000
 """Longest line that can name a file."""
 
@@ -109,6 +116,7 @@ def split_reply_into_blocks(text: str) -> ReplyBlocks:
     lines = [line.removesuffix("\r") for line in exact]
     blocks: list[FencedBlock] = []
     prose: list[str] = []
+    fences = _Fences(lines)
     index = prose_start = 0
     while index < len(lines):
         opening = _opening_fence(lines[index])
@@ -116,9 +124,10 @@ def split_reply_into_blocks(text: str) -> ReplyBlocks:
             prose.append(lines[index])
             index += 1
             continue
-        if repeated := _repeated_fence_line(lines, index, *opening, prose):
-            del lines[repeated], exact[repeated]
-        end, following = _find_block_end(lines, index, opening[0])
+        repeated = _repeated_fence_line(lines, index, *opening, prose)
+        if repeated:
+            index = _drop_repeated_fence(lines, exact, index, repeated)
+        end, following = fences.find_block_end(index, repeated or index, opening[0])
         keeps_crlf = opening[1] in _DIFF_LANGUAGES and not exact[index].endswith("\r")
         above = prose[prose_start:] if _is_aside(opening[1], lines[index + 1 : end]) else prose
         block = _build_block(exact if keeps_crlf else lines, index, end, opening[1], above)
@@ -127,6 +136,8 @@ def split_reply_into_blocks(text: str) -> ReplyBlocks:
             if _is_named_inside(block, opening[1], lines[index + 1 : end], above)
             else (block,)
         )
+        if len(blocks) > _MOST_BLOCKS:
+            raise UnreadableReply(f"The reply has more than {_MOST_BLOCKS:,} fenced blocks. Send fewer.")
         prose.append("")
         index, prose_start = following, len(prose)
     return ReplyBlocks(tuple(_apply_name_blocks(_drop_names_from_sentences(blocks), lines)), tuple(prose))
@@ -163,8 +174,10 @@ def _opening_fence(line: str) -> tuple[str, str] | None:
 
 def _is_stray(lines: Sequence[str], index: int, opening: tuple[str, str]) -> bool:
     """Whether a fence is superfluous: the last line of the reply, directly after a closed block."""
+    if opening[1] or index + 1 != len(lines):
+        return False
     above = next((line for line in reversed(lines[:index]) if line.strip()), "")
-    return not opening[1] and index + 1 == len(lines) and _opening_fence(above) == opening
+    return _opening_fence(above) == opening
 
 
 def _is_named_inside(block: FencedBlock, info: str, body: Sequence[str], prose: Sequence[str]) -> bool:
@@ -241,6 +254,14 @@ def _repeated_fence_line(lines: Sequence[str], index: int, fence: str, info: str
     return index + 1 if language and repeated == (fence, language) else 0
 
 
+def _drop_repeated_fence(lines: list[str], exact: list[str], index: int, repeated: int) -> int:
+    """Remove a repeated fence by moving the lines above it down, so that no later line moves; return the new start."""
+    for text in (lines, exact):
+        text[index + 1 : repeated + 1] = text[index:repeated]
+        text[index] = ""
+    return index + 1
+
+
 def _apply_name_blocks(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> Iterator[FencedBlock]:
     """The blocks, with a block that holds only a name used as the name of the next."""
     name_block: FencedBlock | None = None
@@ -261,42 +282,66 @@ def _apply_name_blocks(blocks: Sequence[FencedBlock], lines: Sequence[str]) -> I
 
 def _name_only_error(named: NamedFile) -> UnreadableReply:
     return UnreadableReply(
-        f"The block of {named.path} contains only the file's name. Write the complete file into the block."
+        f"The block for {named.path} contains only the file's name. Write the complete file into the block."
     )
 
 
-def _find_block_end(lines: Sequence[str], start: int, fence: str) -> tuple[int, int]:
-    """The line where a block ends, and where to continue.
+class _Fences:
+    """Finds where blocks end. Each kind of fence is matched once for the whole reply, however many blocks it has."""
 
-    Inner fences with a language need their own closing fence, and deeper fences belong to the file. An unclosed block
-    ends at the next file.
-    """
-    for deeper in (0, 3):
-        if closing := _find_closing_fence(lines, start, fence, lines[start].index(fence) + deeper):
-            return closing, closing + 1
-    for index in range(start + 1, len(lines)):
-        mark = _opening_fence(lines[index])
-        if mark is not None and mark[0] == fence and _parse_fence_info(mark[1])[1] is not None:
-            return index, index
-    raise UnreadableReply(
-        "A fenced block is not closed. Close every block. Use four backticks around a file that contains ```."
-    )
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._marks = [
+            (index, mark, lines[index].index(mark[0]))
+            for index, mark in enumerate(map(_opening_fence, lines))
+            if mark is not None
+        ]
+        self._ends: dict[tuple[str, int], tuple[list[int], dict[int, int]]] = {}
 
+    def find_block_end(self, start: int, last: int, fence: str) -> tuple[int, int]:
+        """The line where a block ends, and where to continue; `last` is the last line of its opening.
 
-def _find_closing_fence(lines: Sequence[str], start: int, fence: str, deepest: int) -> int:
-    """The line that closes a fence at most this deep; 0 if there is none before the next file."""
-    inner = 0
-    for index in range(start + 1, len(lines)):
-        mark = _opening_fence(lines[index])
-        if mark is None or not mark[0].startswith(fence) or lines[index].index(mark[0]) > deepest:
-            continue
-        if mark[1]:
-            inner += 1
-        elif inner:
-            inner -= 1
-        else:
-            return index
-    return 0
+        Inner fences with a language need their own closing fence, and deeper fences belong to the file. An unclosed
+        block ends at the next file.
+        """
+        column = self._lines[start].index(fence)
+        for deepest in (column, column + 3):
+            if closing := self._find_closing_fence(last, fence, deepest):
+                return closing, closing + 1
+        for index in range(last + 1, len(self._lines)):
+            mark = _opening_fence(self._lines[index])
+            if mark is not None and mark[0] == fence and _parse_fence_info(mark[1])[1] is not None:
+                return index, index
+        raise UnreadableReply(
+            "A fenced block is not closed. Close every block. Use four backticks around a file that contains ```."
+        )
+
+    def _find_closing_fence(self, last: int, fence: str, deepest: int) -> int:
+        """The line that closes a fence at most this deep; 0 if there is none before the next file."""
+        key = fence, deepest
+        if key not in self._ends:
+            if len(self._ends) >= _MOST_KINDS_OF_FENCES:
+                raise UnreadableReply("The reply has too many kinds of fences. Use four backticks for every block.")
+            self._ends[key] = self._match_fences(fence, deepest)
+        openings, ends = self._ends[key]
+        before = bisect_right(openings, last)
+        return ends.get(openings[before - 1], 0) if before else 0
+
+    def _match_fences(self, fence: str, deepest: int) -> tuple[list[int], dict[int, int]]:
+        """The lines of all fences at most this deep, and for each the line that would close a block opened there."""
+        openings: list[int] = []
+        ends: dict[int, int] = {}
+        unclosed: dict[int, list[int]] = {}
+        depth = 0
+        for index, (marks, info), column in self._marks:
+            if column > deepest or not marks.startswith(fence):
+                continue
+            if not info:
+                ends.update(dict.fromkeys(unclosed.pop(depth, ()), index))
+            depth += 1 if info else -1
+            unclosed.setdefault(depth, []).append(index)
+            openings.append(index)
+        return openings, ends
 
 
 def _build_block(lines: Sequence[str], start: int, end: int, info: str, prose: Sequence[str]) -> FencedBlock:

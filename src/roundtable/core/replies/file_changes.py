@@ -25,8 +25,8 @@ from roundtable.core.replies.file_blocks import (
     SEARCH_MARK,
     FencedBlock,
     NamedFile,
-    is_known_path_in_reply,
     is_path_in_reply,
+    is_known_path_in_reply,
     parse_reply_file_name,
     split_reply_into_blocks,
     unquoted_reply_lines,
@@ -116,9 +116,11 @@ def _operations_in_reply(text: str) -> Iterator[Operation]:
         yield from parse_git_diff_reply(loose[diff_start.start() :].rstrip("\n") + "\n")
     for line in unquoted_reply_lines(reply.prose):
         yield from _operations_on_line(line)
-    unnamed = [block for block in reply.blocks if block.named is None and not _names_its_files(block)]
+    unnamed: list[FencedBlock] = []
     for block in reply.blocks:
-        if block not in unnamed:
+        if block.named is None and not _names_its_files(block):
+            unnamed.append(block)
+        else:
             yield from _operations_in_block(block)
     has_markdown_file = any(
         block.named and block.named.path.lower().endswith(_MARKDOWN_FILES) for block in reply.blocks

@@ -118,7 +118,14 @@ def _build_judge_codec(
 
     required = ("ruling", *(label.lower() for label in labels or ("summary",)))
     return build_structured_codec(
-        name, schema, required, read_fields, tags=_RULINGS, read_tags=read_tags, tag_format=tag_format
+        name,
+        schema,
+        required,
+        read_fields,
+        tags=_RULINGS,
+        read_tags=read_tags,
+        tag_format=tag_format,
+        agrees_whole=True,
     )
 
 

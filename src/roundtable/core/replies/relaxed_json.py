@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 JsonFields = dict[str, object]
 
 _MAX_DEPTH = 16
-_STEPS_PER_CHARACTER = 20
+_STEPS_PER_CHARACTER = 8
+_MOST_OBJECTS = 10_000
+"""Most opening braces that are tried; no answer has as many."""
+_MOST_VALUES = 50_000
+"""Most values that are read, in lists and objects together."""
 
 _CLOSERS = {'"': '"', "'": "'", "“": "“”", "”": "“”", "„": "“”", "‘": "‘’", "’": "‘’"}
 _CLOSER_OR_ESCAPE = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}
@@ -20,7 +24,7 @@ _QUOTED_KEY = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[“”„
 _BARE_KEY = re.compile(r"[^\W\d][\w-]*")
 _GAP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
 _STRICT_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.])", re.ASCII)
 _WORD = re.compile(r"[A-Za-z]+")
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 _REPAIRED_WORDS: dict[str, object] = {"True": True, "False": False, "None": None, "NaN": math.nan}
@@ -47,27 +51,67 @@ class FoundObject(msgspec.Struct, frozen=True):
     truncated: bool
 
 
-def find_reply_json_objects(text: str) -> Iterator[FoundObject]:
-    """Every outermost object of a text in order, truncated ones included."""
+def find_reply_json_objects(text: str) -> list[FoundObject]:
+    """Every outermost object of a text in order, truncated ones included.
+
+    None at all for a text that takes too many steps: an answer must not be read without what follows it.
+    """
+    found: list[FoundObject] = []
+    read = _ReadObjects()
     effort = _STEPS_PER_CHARACTER * len(text)
+    tried = 0
     start = text.find("{")
-    while start >= 0 and effort > 0:
-        reader = _Reader(text, start)
+    while start >= 0:
+        reader = _Reader(text, start, read)
+        resume = start + 1
         try:
             value = reader.object(0)
+        except _TooManyError:
+            return []
+        except _TooDeepError:
+            resume = reader.at
         except _UnreadableError:
-            value = None
-        resume = start + 1
-        if value is not None:
-            yield FoundObject(value, start, reader.at, reader.repaired, reader.truncated)
+            pass
+        else:
+            found.append(FoundObject(value, start, reader.at, reader.repaired, reader.truncated))
             if not reader.truncated:
                 resume = reader.at
         effort -= reader.at - start
+        tried += 1
+        if effort < 0 or tried > _MOST_OBJECTS:
+            return []
         start = text.find("{", resume)
+    return found
 
 
 class _UnreadableError(Exception):
     """The text is not JSON, even with repairs."""
+
+
+class _TooDeepError(_UnreadableError):
+    """Objects and lists are nested too deeply to be an answer."""
+
+
+class _TooManyError(_UnreadableError):
+    """The text has more values than an answer."""
+
+
+class _ReadObject(NamedTuple):
+    """An object that was read to its end; `height` is how deeply it nests others."""
+
+    value: JsonFields
+    end: int
+    repaired: bool
+    height: int
+
+
+class _ReadObjects:
+    """What is known of the objects of a text by their start, so that none is read twice."""
+
+    def __init__(self) -> None:
+        self.whole: dict[int, _ReadObject] = {}
+        self.unreadable: set[int] = set()
+        self.values = 0
 
 
 class _Missing:
@@ -80,14 +124,41 @@ _MISSING = _Missing()
 class _Reader:
     """A recursive descent parser in which every rule may meet the end of the text."""
 
-    def __init__(self, text: str, at: int) -> None:
+    def __init__(self, text: str, at: int, read: _ReadObjects) -> None:
         self.text = text
         self.at = at
         self.repaired = False
         self.truncated = False
+        self._read = read
+        self._deepest = 0
 
     def object(self, depth: int) -> JsonFields:
         """An object, without a last member that was cut off."""
+        begin = self.at
+        known = self._read.whole.get(begin)
+        if known is not None and depth + known.height <= _MAX_DEPTH:
+            self.at = known.end
+            self.repaired |= known.repaired
+            self._deepest = max(self._deepest, depth + known.height)
+            return known.value
+        if begin in self._read.unreadable:
+            raise _UnreadableError
+        outside, self.repaired = (self.repaired, self._deepest), False
+        self._deepest = depth
+        try:
+            fields = self._members(depth)
+        except (_TooDeepError, _TooManyError):
+            raise
+        except _UnreadableError:
+            self._read.unreadable.add(begin)
+            raise
+        if not self.truncated:
+            self._read.whole[begin] = _ReadObject(fields, self.at, self.repaired, self._deepest - depth)
+        self.repaired |= outside[0]
+        self._deepest = max(self._deepest, outside[1])
+        return fields
+
+    def _members(self, depth: int) -> JsonFields:
         fields: JsonFields = {}
         self.at += 1
         while not self._closes("}"):
@@ -113,7 +184,11 @@ class _Reader:
 
     def _value(self, depth: int) -> object:
         if depth > _MAX_DEPTH:
-            raise _UnreadableError
+            raise _TooDeepError
+        self._read.values += 1
+        if self._read.values > _MOST_VALUES:
+            raise _TooManyError
+        self._deepest = max(self._deepest, depth)
         if self._ended():
             return _MISSING
         opener = self.text[self.at]
@@ -169,7 +244,7 @@ class _Reader:
             self.at = bare.end()
             self.repaired = True
             return bare[0]
-        if self.text[self.at] in _CLOSERS and "\n" not in self.text[self.at :]:
+        if self.text[self.at] in _CLOSERS and self.text.find("\n", self.at) < 0:
             self.at = len(self.text)  # The text ends in the middle of a key.
             return ""
         raise _UnreadableError

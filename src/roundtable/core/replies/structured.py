@@ -16,7 +16,7 @@ from roundtable.core.replies.tags import (
     remove_reply_json_block,
 )
 from roundtable.core.values import Expect
-from roundtable.core.verdict import ParseStatus, Verdict
+from roundtable.core.verdict import ParseStatus, Stance, Verdict
 
 ReadFields = Callable[[JsonFields, Expect], Verdict | None]
 """Reads a block; None if it is no answer. Raises UnreadableReply with the problem for the seat."""
@@ -35,10 +35,12 @@ def build_structured_codec(
     tags: Sequence[str] = (),
     read_tags: ReadTags | None = None,
     tag_format: Callable[[Expect], str] | None = None,
+    agrees_whole: bool = False,
 ) -> Codec:
     """A codec that reads a block of fields, or tags if it asks for them.
 
-    A block counts only if it has all `keys`: a vote whose objections were cut off is no vote.
+    A block counts only if it has all `keys`: a vote whose objections were cut off is no vote. With `agrees_whole`, a
+    block that agrees counts only if nothing of it was cut off.
     """
 
     def read_text(reply: str, expect: Expect) -> ReadReply:
@@ -56,6 +58,8 @@ def build_structured_codec(
         if block is not None:
             try:
                 verdict, problem = _read_verdict(block, expect, read_fields), ""
+                if agrees_whole and block.truncated and verdict.stance is Stance.SUPPORT:
+                    verdict = FAILED_VERDICT
             except UnreadableReply as unreadable:
                 verdict, problem = FAILED_VERDICT, unreadable.message
             return ReadReply(_displayed_prose(reply, block) or verdict.position or reply.strip(), verdict, problem)

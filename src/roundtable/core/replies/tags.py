@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from roundtable.core.replies.relaxed_json import FoundObject, find_reply_json_ob
 
 _FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _QUOTE = re.compile(r"\s*(?:[-*+]\s+)?>")
-_OPENING_FENCE = re.compile(r"(?:^|(?<=\n))[ \t]*(?:`{3,}|~{3,})[^\n`]*\n\s*\Z")
+_OPENING_FENCE = re.compile(r"(?:^|(?<=\n))[ \t]*+(?:`{3,}+|~{3,}+)[^\n`]*+\n\s*+\Z")
 _CLOSING_FENCE = re.compile(r"\s*+(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
 
 # Possessive throughout, so that a line of ten thousand spaces costs ten thousand steps and not their square.
@@ -72,14 +72,23 @@ def split_reply_list_items(body: str) -> tuple[str, ...]:
 
 def find_last_reply_json_object(text: str, keys: Sequence[str]) -> FoundObject | None:
     """The last complete object with all keys, or else the last truncated one."""
-    matches = [
-        candidate
-        for candidate in find_reply_json_objects(text)
-        if candidate.value.keys() >= set(keys) and not _is_quoted(text, candidate.start)
-    ]
+    matches = [candidate for candidate in _unquoted_json_objects(text) if all(key in candidate.value for key in keys)]
     return next(
         (candidate for candidate in reversed(matches) if not candidate.truncated), matches[-1] if matches else None
     )
+
+
+def _unquoted_json_objects(text: str) -> Iterator[FoundObject]:
+    """The objects of a text that are not in a block quote."""
+    seen = 0
+    is_quoted = _QUOTE.match(text) is not None
+    for candidate in find_reply_json_objects(text):
+        line = text.rfind("\n", seen, candidate.start) + 1
+        if line:
+            is_quoted = _QUOTE.match(text, line) is not None
+        seen = candidate.start
+        if not is_quoted:
+            yield candidate
 
 
 def remove_reply_json_block(text: str, block: FoundObject) -> str:
@@ -90,10 +99,6 @@ def remove_reply_json_block(text: str, block: FoundObject) -> str:
         closing = _CLOSING_FENCE.match(after)
         after = after[closing.end() :] if closing else after
     return "\n\n".join(part for part in (before.strip(), after.strip()) if part)
-
-
-def _is_quoted(text: str, position: int) -> bool:
-    return bool(_QUOTE.match(text, text.rfind("\n", 0, position) + 1, position))
 
 
 def _drop_unpaired_emphasis(body: str) -> str:

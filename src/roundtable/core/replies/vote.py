@@ -60,7 +60,9 @@ def _last_numbered_list(text: str) -> list[str]:
     """The last list that counts from one: arguments may be numbered too, but the vote comes last."""
     names: list[str] = []
     for match in _NUMBERED.finditer(text):
-        names = [*([] if match[1] == "1" else names), match[2]]
+        if match[1] == "1":
+            names = []
+        names.append(match[2])
     return names
 
 

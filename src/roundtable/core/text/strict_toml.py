@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -24,6 +25,10 @@ from roundtable.core.text.wording import did_you_mean_text
 
 T = TypeVar("T")
 
+MAX_NESTING = 64
+NESTED_TOO_DEEP = f"tables and lists are nested more than {MAX_NESTING} levels deep"
+_DEEP_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_NESTING}}}""")
+"""A dotted key with more parts than tables may be nested."""
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _WRONG_TYPE = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`")
 _WRONG_VALUE = re.compile(r"Invalid enum value '?(?P<word>.*?)'?")
@@ -141,11 +146,48 @@ def decode_utf8_text(raw: bytes, where: str) -> str:
         raise ConfigError(f"{where} is not valid UTF-8 in line {line}.", "Save it as UTF-8.") from None
 
 
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; tables and lists that are nested too deeply are a TOMLDecodeError too."""
+    if _DEEP_KEY.search(text):  # the parser needs quadratic time for such a key
+        raise tomllib.TOMLDecodeError(NESTED_TOO_DEEP)
+    try:
+        data = tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError(NESTED_TOO_DEEP) from None
+    if _is_nested_too_deep(data):
+        raise tomllib.TOMLDecodeError(NESTED_TOO_DEEP)
+    return data
+
+
+def load_json(text: str | bytes) -> object:
+    """Parse JSON; objects and lists that are nested too deeply are a DecodeError too."""
+    try:
+        data: object = msgspec.json.decode(text)
+    except RecursionError:
+        raise msgspec.DecodeError(NESTED_TOO_DEEP) from None
+    if _is_nested_too_deep(data):
+        raise msgspec.DecodeError(NESTED_TOO_DEEP)
+    return data
+
+
+def _is_nested_too_deep(data: object) -> bool:
+    """Whether a value contains more than MAX_NESTING levels of tables and lists; uses no recursion."""
+    level = [data]
+    for _ in range(MAX_NESTING):
+        inner = (
+            cast("dict[str, object]", item).values() if isinstance(item, dict) else cast("list[object]", item)
+            for item in level
+            if isinstance(item, dict | list)
+        )
+        level = [*chain.from_iterable(inner)]
+    return any(isinstance(item, dict | list) for item in level)
+
+
 def parse_toml_text(raw: bytes, where: str, *, json: bool = False) -> dict[str, Any]:
     """Parse bytes as a TOML or JSON table; an error names the line."""
     text = decode_utf8_text(raw, where)
     try:
-        data = msgspec.json.decode(text) if json else tomllib.loads(text)
+        data = load_json(text) if json else load_toml(text)
     except (msgspec.DecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} is not valid {'JSON' if json else 'TOML'}: {error}.", "Correct the file.") from None
     if not isinstance(data, dict):

@@ -17,6 +17,9 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Reply, Request
 
+MISREPORTED = {"negative": -1000, "absurd": 10**15}
+"""Figures that no call can have."""
+
 Said = list[str | Reply | Fault]
 
 
@@ -62,6 +65,10 @@ class Stage(ABC):
     @abstractmethod
     def mute(self) -> Voice:
         """Return a voice whose answer is empty."""
+
+    @abstractmethod
+    def misreporter(self, figures: str) -> Voice:
+        """Return a voice that answers with some words and reports a `negative` or an `absurd` usage and cost."""
 
     @abstractmethod
     async def idle(self) -> bool:
@@ -120,6 +127,19 @@ class VoiceKit(ABC):
         assert isinstance(reply, Reply)
         assert reply.usage.input_tokens > 0
         assert reply.usage.output_tokens > 0
+
+    @pytest.mark.parametrize("figures", ["negative", "absurd"])
+    async def test_an_implausible_usage_is_replaced_by_an_estimate(self, stage: Stage, figures: str) -> None:
+        prompt = "Is this true? " * 100
+        end = last_event(await collect_events(stage.misreporter(figures), make_request(prompt)))
+        if isinstance(end, Fault):
+            assert end.kind is FaultKind.MALFORMED
+        assert len(prompt) // 8 <= end.usage.input_tokens <= len(prompt)
+        assert 0 < end.usage.output_tokens < 1000
+        assert 0 <= end.usage.cached_tokens <= end.usage.input_tokens
+        assert 0 <= end.usage.cache_write_tokens <= end.usage.input_tokens
+        assert 0 <= (end.usage.cost_usd or 0.0) < 1
+        assert 0 <= (end.usage.plan_usd or 0.0) < 1
 
     async def test_concurrent_calls_are_all_answered(self, stage: Stage) -> None:
         voice = stage.talker()

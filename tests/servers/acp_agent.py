@@ -103,7 +103,9 @@ class Agent:
             self.done(message, {"stopReason": act.removeprefix("stops for ")})
         elif act != "says nothing":
             self.talk()
-        self.done(message, {"stopReason": "end_turn", "usage": USAGE})
+        factor = int(act.removeprefix("reports ")) if act.startswith("reports ") else 1
+        usage = {name: count * factor for name, count in USAGE.items()}
+        self.done(message, {"stopReason": "end_turn", "usage": usage})
 
     def break_off(self) -> None:
         """End, or never end, without having answered."""

@@ -75,6 +75,9 @@ class Lab(Stage):
     def mute(self) -> Voice:
         return self.voice("blank")
 
+    def misreporter(self, figures: str) -> Voice:
+        return self.voice(f"{figures}_usage")
+
     async def idle(self) -> bool:
         return self.server.at_once == 0
 

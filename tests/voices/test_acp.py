@@ -19,7 +19,7 @@ from roundtable.voices.agents.agent_voice import AgentVoice
 from roundtable.voices.agents.catalog import AcpSetup, Agent, load_shipped_agent_clis
 from roundtable.voices.agents.roster import AgentVoices
 from roundtable.voices.registry import VoiceRegistry
-from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
+from tests.kits.voice_kit import MISREPORTED, Stage, VoiceKit, collect_events, last_event, make_request
 from tests.voices.agents import ENVIRON, find_processes, make_conversation, path_exists, wait_until_gone
 
 PROGRAM = Path(__file__).parent.parent / "servers" / "acp_agent.py"
@@ -81,6 +81,9 @@ class AcpStage(Stage):
 
     def mute(self) -> Voice:
         return speaker(self._folder, "says nothing")
+
+    def misreporter(self, figures: str) -> Voice:
+        return speaker(self._folder, f"reports {MISREPORTED[figures]}")
 
     async def idle(self) -> bool:
         return not find_processes(str(self._folder / "notes"))

@@ -13,7 +13,7 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.scripted import ScriptedVoice, load_voice_script, parse_voice_script
-from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
+from tests.kits.voice_kit import MISREPORTED, Stage, VoiceKit, collect_events, last_event, make_request
 
 
 class ScriptStage(Stage):
@@ -27,6 +27,11 @@ class ScriptStage(Stage):
 
     def mute(self) -> Voice:
         return scripted({"turns": [{"text": "  \n"}]})
+
+    def misreporter(self, figures: str) -> Voice:
+        number = MISREPORTED[figures]
+        usage = {"input_tokens": number, "output_tokens": number, "cached_tokens": number, "cost_usd": float(number)}
+        return scripted({"turns": [{"text": "Some words.", "usage": usage}]})
 
     async def idle(self) -> bool:
         return len(asyncio.all_tasks()) == 1

@@ -14,13 +14,13 @@ import msgspec
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import AgentWorktrees, Voice, Voices
-from roundtable.core.replies import find_reply_codec, parse_seat_reply
+from roundtable.core.replies import find_reply_codec, parse_seat_reply, truncate_seat_reply
 from roundtable.core.replies.codec import ReadReply
 from roundtable.core.replies.prose import ProseStream, strip_reply_thoughts
 from roundtable.core.session import RoundRecord
 from roundtable.core.text.redaction import RedactedStream
 from roundtable.core.text.wording import fence_code_as_markdown, join_text_lines
-from roundtable.core.usage import Usage
+from roundtable.core.usage import Usage, correct_reported_usage, estimate_usage
 from roundtable.core.values import AgentWorktree, Message, MoveStatus, Reply, Request, Seat, Timing, WaitNotice
 from roundtable.core.verdict import ParseStatus
 from roundtable.engine.clock import PausableTimeout, pausable_turn_timeout
@@ -35,6 +35,9 @@ PERMANENT_FAULTS = (FaultKind.UNAUTHORIZED, FaultKind.QUOTA, FaultKind.MISSING)
 
 MIN_CACHED_PROMPT_BYTES = 4096
 """Providers do not cache prompts shorter than this."""
+
+MIN_THREADED_REPLY = 50_000
+"""Characters from which a reply is checked and read in a thread."""
 
 _MOST_NAMED = 20
 
@@ -243,10 +246,16 @@ class TurnTaker:
             if not silence.expired():
                 raise
             end = Fault.of(FaultKind.TIMEOUT, f"{name} sent nothing for {patience:.0f} s.", retryable=False)
+            if self._pieces:  # it never came to report its usage
+                usage = estimate_usage(asked.prompt_bytes, "".join(self._pieces))
+                end = msgspec.structs.replace(end, usage=usage)
         finally:
             await writing
         timing = Timing(round(first, 4), round(began - self._clock.seconds_left(), 4))
-        return _CallResult(asked, await self._with_edits(_check_reply(end, name)), timing)
+        is_long = isinstance(end, Reply) and len(end.text) >= MIN_THREADED_REPLY
+        checked = await asyncio.to_thread(_check_reply, end, name) if is_long else _check_reply(end, name)
+        checked = _check_usage(checked, asked.prompt_bytes, "".join(self._pieces))
+        return _CallResult(asked, await self._with_edits(checked), timing)
 
     async def _wait_in_queue(
         self, asked: TurnAsked, wait: WaitNotice, pauses: ExitStack, writing: asyncio.Future[None]
@@ -330,7 +339,7 @@ class TurnTaker:
         return msgspec.structs.replace(end, text=f"{words}\n\n{changed}")
 
     async def _record_answer(self, voice: Voice, name: str, result: _CallResult, reply: Reply) -> None:
-        reading = parse_seat_reply(self._expect, reply.text, result.asked.structured)
+        reading = await self._read_reply(result, reply)
         move = MoveMade(
             self._round.name,
             self._seat.name,
@@ -351,6 +360,12 @@ class TurnTaker:
         late = self._round.closed is not None
         await self._settle(msgspec.structs.replace(move, status=MoveStatus.LATE) if late else move)
 
+    async def _read_reply(self, result: _CallResult, reply: Reply) -> ReadReply:
+        """Read a reply; a long one in a thread, so that signals and deadlines are honoured meanwhile."""
+        if len(reply.text) < MIN_THREADED_REPLY:
+            return parse_seat_reply(self._expect, reply.text, result.asked.structured)
+        return await asyncio.to_thread(parse_seat_reply, self._expect, reply.text, result.asked.structured)
+
     async def _repair(self, voice: Voice, name: str, reply: Reply, move: MoveMade, reading: ReadReply) -> MoveMade:
         """Ask once more for the part of a reply that could not be read; its other text is kept unless all is requested.
 
@@ -366,7 +381,7 @@ class TurnTaker:
             await self._record_failure(name, result.end, None)
             return move
         usage = move.usage.plus(result.end.usage)
-        second = parse_seat_reply(self._expect, result.end.text, result.asked.structured)
+        second = await self._read_reply(result, result.end)
         if second.verdict.parse is ParseStatus.FAILED:
             return msgspec.structs.replace(move, usage=usage)
         verdict = msgspec.structs.replace(second.verdict, parse=ParseStatus.REPAIRED)
@@ -397,9 +412,11 @@ _REPAIR_ALL = "That reply could not be read. {why} Send all of it again, as a wh
 
 
 def _check_reply(end: Reply | Fault | None, voice: str) -> Reply | Fault:
-    """The end of a stream; an empty or unreadable reply becomes a fault."""
+    """The end of a stream; an empty or unreadable reply becomes a fault, and one that is too long is cut."""
     if end is None:
         return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} ended its stream without a reply or a fault.")
+    if isinstance(end, Reply) and (text := truncate_seat_reply(end.text)) is not end.text:
+        end = msgspec.structs.replace(end, text=text, truncated=True)
     if isinstance(end, Reply) and not end.text.strip():
         return Fault.of(FaultKind.EMPTY, f"The voice {voice} returned an empty answer.")
     if isinstance(end, Reply) and not strip_reply_thoughts(end.text).strip():
@@ -409,6 +426,14 @@ def _check_reply(end: Reply | Fault | None, voice: str) -> Reply | Fault:
     if isinstance(end, Reply) and not _is_text(end.text):
         return Fault.of(FaultKind.MALFORMED, f"The voice {voice} returned characters that are not Unicode.")
     return end
+
+
+def _check_usage(end: Reply | Fault, prompt_bytes: int, words: str) -> Reply | Fault:
+    """The end with our estimate of the usage where a voice reports none for a reply, or an implausible one."""
+    if isinstance(end, Fault) and end.usage == Usage():
+        return end  # nothing was billed, as far as the voice knows
+    estimate = estimate_usage(prompt_bytes, end.text if isinstance(end, Reply) else words)
+    return msgspec.structs.replace(end, usage=correct_reported_usage(end.usage, estimate))
 
 
 def _is_text(words: str) -> bool:

@@ -6,6 +6,7 @@ import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.text.sanitize import replace_surrogates_in_text
+from roundtable.core.usage import correct_reported_usage
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
 from roundtable.voices.dialects.dialect import ReplyReader
@@ -110,16 +111,16 @@ class ReplyStream:
         return Fault.of(FaultKind.EMPTY, f"{self._voice_name} gave an empty answer.")
 
     def _compute_usage(self, prompt_tokens: int, text: str) -> Usage:
-        """Return the reported usage, else an estimate at four bytes per token if there was a reply."""
+        """Return the reported usage; an estimate at four bytes per token where it is missing or implausible."""
         output_tokens = len(replace_surrogates_in_text(text).encode()) // 4
         counted = self._answer.usage()
         if counted is None:
             answered = text or (self.complete and self.fault is None)
             return Usage(prompt_tokens, output_tokens) if answered else Usage()
-        if self.complete:
-            return counted
-        # The count of a broken answer is from its beginning.
-        return msgspec.structs.replace(counted, output_tokens=max(counted.output_tokens, output_tokens))
+        if not self.complete and 0 <= counted.output_tokens < output_tokens:
+            # The count of a broken answer is from its beginning.
+            counted = msgspec.structs.replace(counted, output_tokens=output_tokens)
+        return correct_reported_usage(counted, Usage(prompt_tokens, output_tokens), whole_prompt=True)
 
     def _read_event(self, data: bytes) -> str:
         self._has_event = True

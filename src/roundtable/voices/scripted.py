@@ -57,6 +57,7 @@ import msgspec
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.usage import correct_reported_usage, estimate_usage, is_plausible_usage
 from roundtable.core.values import Reply, Request, Usage
 
 _WORD = re.compile(r"\s*\S+|\s+")
@@ -217,6 +218,8 @@ class ScriptedVoice:
         if turn.hang:
             await asyncio.Event().wait()
         usage = turn.usage or (Usage() if turn.fault else pace.usage or _estimate_usage(request, text))
+        if not is_plausible_usage(usage):
+            usage = correct_reported_usage(usage, _estimate_usage(request, text))
         yield _build_ending(turn, "".join(spoken_words), usage)
 
     async def close(self) -> None:
@@ -247,7 +250,7 @@ def _build_ending(turn: ScriptedTurn, text: str, usage: Usage) -> Reply | Fault:
 
 def _estimate_usage(request: Request, text: str) -> Usage:
     prompt_bytes = sum(len(message.text.encode(errors="replace")) for message in request.messages)
-    return Usage(prompt_bytes // 4, len(text.encode(errors="replace")) // 4, cost_usd=0.0)
+    return msgspec.structs.replace(estimate_usage(prompt_bytes, text), cost_usd=0.0)
 
 
 async def _sleep_until(moment: float) -> None:

@@ -11,6 +11,24 @@ _ACTIVE = re.compile(r"(?<!\\)(?P<pairs>(?:\\\\)*)(?P<mark><(?=[A-Za-z/!?])|(?<=
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])")
 _NO_MARKUP = str.maketrans({'"': "'", "<": "(", ">": ")"})
 """A file can have any name, which must not close the tag it is written into."""
+_TAGS = ("answer", "check", "context", "memory", "note", "question", "turn", "instructions")
+"""The tags around other people's words in a prompt."""
+_FILE_TAG = "context"
+"""The tag of quoted files, which must stay as they are as far as possible: seats repeat their lines in edits."""
+_GAP = r"[\s\u200b-\u200f\u2060\ufeff]"
+_ANY_TAG = f"(?:{'|'.join(_TAGS)})"
+_SENDER = rf"{_GAP}[^<>]{{0,200}}?\b(?:from|by){_GAP}{{0,80}}+[=＝]"
+
+
+def _tags_to_escape(tag: str) -> re.Pattern[str]:
+    """What would close a fence of this tag or open one of any tag; outside files also every other tag of a prompt."""
+    in_file = tag == _FILE_TAG
+    closing = rf"[/／]{_GAP}{{0,80}}+{tag if in_file else _ANY_TAG}(?![\w.:-])"
+    opening = _SENDER if in_file else rf"(?:{_SENDER}|{_GAP}{{0,80}}+[>＞﹥])"
+    return re.compile(rf"(?P<mark>[<＜﹤]{_GAP}{{0,80}}+)(?={closing}|{_ANY_TAG}{opening})", re.IGNORECASE)
+
+
+_FENCE_TAGS = {tag: _tags_to_escape(tag) for tag in _TAGS}
 _FENCE = re.compile(r"^(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
@@ -59,8 +77,15 @@ def _has_plain_fences(text: str) -> bool:
     return all(_FENCE.match(line) for line in text.split("\n") if "```" in line or "~~~" in line)
 
 
+def escape_prompt_tags(text: str, tag: str = "turn") -> str:
+    """The text with a backslash in everything that looks like a tag of a prompt, to be quoted inside `tag`."""
+    return _FENCE_TAGS[tag].sub(r"\g<mark>\\", text)
+
+
 def fence_untrusted_text(tag: str, name: str, text: str) -> str:
-    """Fence text of others, so that it cannot pass for instructions, close its fence or open another."""
-    inside = re.sub(rf"<(\s*)(?=/\s*{tag}|{tag}\s+from\s*=)", r"<\1\\", text, flags=re.IGNORECASE)
+    """Fence text of others, so that it cannot pass for instructions, close its fence or open another.
+
+    In a file, only what looks like a fence of a prompt is escaped.
+    """
     source = sanitize_line(name, 200).translate(_NO_MARKUP)
-    return f'<{tag} from="{source}">\n{inside}\n</{tag}>'
+    return f'<{tag} from="{source}">\n{escape_prompt_tags(text, tag)}\n</{tag}>'

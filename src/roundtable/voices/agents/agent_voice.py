@@ -18,6 +18,8 @@ from typing import Any, Literal, cast
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
+from roundtable.core.text.quotation import escape_prompt_tags
+from roundtable.core.usage import correct_reported_usage, estimate_usage
 from roundtable.core.values import Message, Reply, Request, Usage
 from roundtable.voices.agents.acp import AcpConversation, AcpTurn, adapt_agent_cli_to_acp
 from roundtable.voices.agents.catalog import Agent, allow_agent_cli_edits
@@ -276,7 +278,16 @@ class _AgentRun:
         return msgspec.structs.replace(self.ending, usage=usage)
 
     def _compute_usage(self) -> Usage:
-        """Return the usage of this turn. Some agents report the total of the native session."""
+        """Return the usage of this turn, with an estimate where the report is missing or implausible."""
+        used, text = self._find_reported_usage(), self._reading.text
+        if not (text or self._reading.misreports or used.tokens):
+            return used
+        prompt_bytes = sum(len(message.text.encode(errors="replace")) for message in self._request.messages)
+        reported = Usage(cost_usd=used.cost_usd) if self._reading.misreports else used
+        return correct_reported_usage(reported, estimate_usage(prompt_bytes, text))
+
+    def _find_reported_usage(self) -> Usage:
+        """Return the reported usage of this turn. Some agents report the total of the native session."""
         used, before = self._reading.usage, self._used_before
         if not (self._agent.cumulative and self._resumes):
             return used
@@ -342,7 +353,8 @@ class _AgentRun:
         new = self._request.messages[len(self._session.messages) :] if self._resumes else self._request.messages
         text = _render_agent_conversation(new)
         if self._agent.system_in_prompt and not self._resumes:
-            text = f"<instructions>\n{_render_agent_system(new)}\n</instructions>\n\n{text}"
+            system = re.sub(r"<(?=\s*/\s*instructions)", r"<\\", _render_agent_system(new), flags=re.IGNORECASE)
+            text = f"<instructions>\n{system}\n</instructions>\n\n{text}"
         return text
 
     def _build_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
@@ -418,4 +430,7 @@ def _name_speaker(message: Message) -> str:
 
 
 def _inside(message: Message) -> str:
-    return _sanitize_agent_input(message.text).replace("</turn", "<\\/turn")
+    text = _sanitize_agent_input(message.text)
+    if message.role == "assistant":
+        return escape_prompt_tags(text)
+    return re.sub(r"<(?=\s*/\s*turn)", r"<\\", text, flags=re.IGNORECASE)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import msgspec
 
+from roundtable.core.usage import is_plausible_usage
 from roundtable.core.values import Usage
 from roundtable.voices.agents.catalog import Agent, EventPattern, OutputRule
 
@@ -42,6 +43,7 @@ class OutputReader:
         self.finish = ""
         self.plan: bool | None = None
         self.usage = Usage()
+        self.misreports = False
 
     @property
     def text(self) -> str:
@@ -90,7 +92,15 @@ class OutputReader:
         self._answer = read_agent_cli_event_text(event, rule.answer) or self._answer
         if rule.plan:
             self.plan = _matches_agent_event(rule.plan, event)
-        self.usage = self.usage.plus(_read_usage(rule, event))
+        self._read_usage(rule, event)
+
+    def _read_usage(self, rule: OutputRule, event: Any) -> None:
+        """Add the usage of one event; a report with an implausible figure is ignored as a whole."""
+        used = _read_usage(rule, event)
+        if is_plausible_usage(used):
+            self.usage = self.usage.plus(used)
+        else:
+            self.misreports = True
 
     def _read_words(self, rule: OutputRule, event: Any) -> str:
         whole = read_agent_cli_event_text(event, rule.message)
@@ -117,12 +127,18 @@ class OutputReader:
 
 def _read_usage(rule: OutputRule, event: Any) -> Usage:
     return Usage(
-        int(sum(read_agent_cli_event_number(event, path) for path in rule.input)),
-        int(sum(read_agent_cli_event_number(event, path) for path in rule.output)),
+        _add_counts(event, rule.input),
+        _add_counts(event, rule.output),
         int(read_agent_cli_event_number(event, rule.cached)),
         _find_number(event, rule.cost),
         int(read_agent_cli_event_number(event, rule.written)),
     )
+
+
+def _add_counts(event: Any, paths: Iterable[str]) -> int:
+    """Return the sum of the counts at these paths, or one that is negative, which no other count may hide."""
+    counts = [int(read_agent_cli_event_number(event, path)) for path in paths]
+    return min(counts) if min(counts, default=0) < 0 else sum(counts)
 
 
 def _matches_agent_event(match: EventPattern, event: Any) -> bool:

@@ -161,7 +161,8 @@ class AnthropicReplyReader(ReplyReader):
         """Return the reported usage. The server counts cached input separately; here it is part of the input."""
         if not (self._input or self._output):
             return None
-        input_tokens = self._input + self._cache_read + self._cache_written
+        counts = (self._input, self._cache_read, self._cache_written)
+        input_tokens = sum(counts) if min(counts) >= 0 else min(counts)
         return Usage(input_tokens, self._output, self._cache_read, cache_write_tokens=self._cache_written)
 
     def _read_message(self, message: _Message) -> None:

@@ -143,7 +143,8 @@ class GeminiReplyReader(ReplyReader):
         used = self._usage
         if used is None or not (used.prompt_token_count or used.candidates_token_count):
             return None
-        output_tokens = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
+        counts = (used.candidates_token_count or 0, used.thoughts_token_count or 0)
+        output_tokens = sum(counts) if min(counts) >= 0 else min(counts)
         return Usage(used.prompt_token_count or 0, output_tokens, used.cached_content_token_count or 0)
 
     def _read_stop_reason(self, reason: str, message: str | None) -> None:

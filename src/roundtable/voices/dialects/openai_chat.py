@@ -177,6 +177,8 @@ def _count_output_tokens(used: _Usage) -> int:
     """Return words plus thoughts. The total tells whether a server counts thoughts among the words."""
     tokens = used.completion_tokens or 0
     thought = (used.completion_tokens_details or _Details()).reasoning_tokens or 0
+    if thought < 0:
+        return thought
     is_thought_extra = (used.total_tokens or 0) >= (used.prompt_tokens or 0) + tokens + thought
     return tokens + thought if is_thought_extra else tokens
 

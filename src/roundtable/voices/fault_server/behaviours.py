@@ -21,6 +21,7 @@ HUGE_ANSWER_CHARACTERS = 8 * 1024 * 1024
 RETRY_AFTER_SECONDS = 7
 
 _DRIP_SECONDS = 0.1
+_USAGE_FACTORS = {"negative_usage": -1000, "absurd_usage": 10**15}
 _PIECES = HUGE_ANSWER_CHARACTERS // 60_000 + 1
 
 Behaviour = Callable[[ServerAnswer], Awaitable[None]]
@@ -222,6 +223,12 @@ async def _json(answer: ServerAnswer) -> None:
     await answer.send_response(200, answer.wire.whole_body(AnswerContent(answer.words)))
 
 
+async def _misreported(answer: ServerAnswer) -> None:
+    """Send a good answer with a usage that cannot be true."""
+    answer.usage_factor = _USAGE_FACTORS[answer.seen.behaviour]
+    await answer.send_answer(AnswerContent(answer.words))
+
+
 async def _no_done(answer: ServerAnswer) -> None:
     await answer.start_answer(answer.words)
     await answer.send_events(answer.wire.end_events("stop"))
@@ -307,6 +314,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "length": _length,
     "reasoning": _reasoning,
     "json": _json,
+    **dict.fromkeys(_USAGE_FACTORS, _misreported),
     "no_done": _no_done,
     "open_end": _open_end,
     "left_open": _left_open,

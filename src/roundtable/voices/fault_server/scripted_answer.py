@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from roundtable.voices.fault_server.wire import AnswerContent, ProviderError, Wire, WireEvent
 
@@ -72,6 +72,8 @@ class ServerAnswer:
     wire: Wire
     writer: asyncio.StreamWriter
     closes: bool = False
+    usage_factor: int = 1
+    """Factor of all reported counts and costs, to misreport them."""
     words: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +83,7 @@ class ServerAnswer:
         """Send a whole answer with its regular end."""
         if not self.seen.streamed:
             await asyncio.sleep(self.manner.latency)
-            await self.send_response(200, self.wire.whole_body(speech))
+            await self.send_response(200, self._misreport_usage(self.wire.whole_body(speech)))
             return
         await self.start_stream()
         await self.send_events(self.wire.start_events())
@@ -136,8 +138,23 @@ class ServerAnswer:
 
     async def send_events(self, events: Iterable[WireEvent]) -> None:
         """Send events of the stream."""
-        for event in events:
-            await self.send_chunk(encode_fault_server_event(event))
+        for name, data in events:
+            await self.send_chunk(encode_fault_server_event((name, self._misreport_usage(data))))
+
+    def _misreport_usage(self, data: Any, *, is_usage: bool = False) -> Any:
+        """Return the data with every count of its usage multiplied, and with a cost."""
+        if self.usage_factor == 1:
+            return data
+        if isinstance(data, dict):
+            fields = cast("dict[str, Any]", data)
+            changed = {
+                name: self._misreport_usage(value, is_usage=is_usage or name in ("usage", "usageMetadata"))
+                for name, value in fields.items()
+            }
+            return {**changed, "cost": float(self.usage_factor)} if is_usage else changed
+        if isinstance(data, int) and is_usage:
+            return data * self.usage_factor
+        return data
 
     async def send_chunk(self, data: bytes) -> None:
         """Send one chunk of the transfer encoding."""

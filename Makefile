@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-full check fix bench bench-faults bench-summon bench-code docs deps test-real test-oracle clean
+.PHONY: demo test test-full fuzz check fix bench bench-faults bench-summon bench-code docs deps test-real test-oracle clean
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit("Roundtable needs Python 3.11 or newer.") if sys.version_info < (3, 11) else None'
@@ -29,6 +29,9 @@ test: deps check  ## What CI runs: every check, every test, and a sample of the 
 
 test-full: deps check  ## Every check and every test: the long suites complete
 	ROUNDTABLE_TESTS=full $(BIN)/pytest -n 4
+
+fuzz: $(VENV)/.dev  ## Hostile texts for every reader of untrusted text, for ten minutes; ARGS="--seed 1 --seconds 60"
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 check: $(VENV)/.dev  ## Style, types, import contracts, spelling, outdated docs
 	$(BIN)/ruff check

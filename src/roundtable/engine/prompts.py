@@ -13,7 +13,6 @@ from string import Template
 from typing import TypeVar
 
 from roundtable.core.decide.decrees import find_unanswered_decree_in_proposal
-from roundtable.core.decide.trial_outcome import refused_file
 from roundtable.core.effects import (
     CandidatesTried,
     ChangeApplied,
@@ -26,7 +25,7 @@ from roundtable.core.effects import (
 )
 from roundtable.core.events import MoveMade, TurnAsked
 from roundtable.core.session import RoundRecord, Session
-from roundtable.core.text.quotation import fence_untrusted_text
+from roundtable.core.text.quotation import escape_prompt_tags, fence_untrusted_text
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.text.wording import fence_code_as_markdown
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
@@ -136,7 +135,7 @@ def _describe_proof_result(proof: Proof) -> str:
 
 def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:
     """The refused files and broken checks of a rehearsal, with the end of each check's output."""
-    refused = [refused_file_sentence(refused_file(refusal)) for refusal in rehearsed.refused]
+    refused = [refused_file_sentence(refusal) for refusal in rehearsed.refused]
     broken = [check for check in rehearsed.checks if check.name in rehearsed.broken_checks]
     return "\n".join((*refused, *map(render_failed_check_for_seats, broken)))
 
@@ -285,7 +284,8 @@ class PromptLayout:
         lists = {name: self.shuffle(items, seed, f"{round.name}/{seat}/{name}") for name, items in prompt.lists.items()}
         quotes = {name: _quote_seat_answers(name, answers) for name, answers in {**prompt.quotes, **lists}.items()}
         template = Template(self._texts[round.opened.template].strip())
-        return template.safe_substitute({**prompt.values, **quotes, "seat": seat, "label": self.labels[seat]})
+        values = {name: escape_prompt_tags(text) for name, text in prompt.values.items()}
+        return template.safe_substitute({**values, **quotes, "seat": seat, "label": self.labels[seat]})
 
     def _peer_answers(
         self,

@@ -32,7 +32,7 @@ from roundtable.core.stages import encode_session_stages
 from roundtable.doors.cli.main import cli as command_line
 from roundtable.meetings import MEETINGS
 from roundtable.voices.agents.catalog import Agent, load_shipped_agent_clis
-from roundtable.voices.endpoints import Endpoint, load_shipped_provider_endpoints
+from roundtable.voices.endpoints import Endpoint, load_shipped_voice_endpoints
 from roundtable.workshop.sandbox import SandboxSettings
 
 DOCS = Path(__file__).parent
@@ -100,7 +100,7 @@ def endpoints() -> str:
     parts.append("`voices/catalog/endpoints/`; `[endpoints.NAME]` in a config file adds one or replaces one, and ")
     parts.append("without a `base_url` changes one.\n\n")
     parts.append("| name | | dialect | key | speaks by default | judges by default |\n|---|---|---|---|---|---|\n")
-    for name, endpoint in load_shipped_provider_endpoints().items():
+    for name, endpoint in load_shipped_voice_endpoints().items():
         models = (f"`{model}`" if model else "" for model in (endpoint.default_model, endpoint.judge_model))
         parts.append(f"| `{name}` | {endpoint.title} | {endpoint.dialect} | {endpoint.key} | {' | '.join(models)} |\n")
     return "".join(parts)

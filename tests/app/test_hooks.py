@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from roundtable.app.desk import Agenda, Roundtable
-from roundtable.app.runs.hooks import find_hook_to_run
+from roundtable.app.runs.hooks import find_run_hook_for_event
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.core.effects import ApplyChange, ChangeApplied, ChecksRun, Effect, EffectResult, RunChecks
@@ -187,15 +187,15 @@ def test_a_hook_is_one_of_three_names_and_a_list_of_arguments(places: Places, wo
 async def test_hooks_run_at_the_start_at_consensus_and_at_execution() -> None:
     harness = create_harness(**AGREEING)
     await hold_meeting(harness)
-    hooks = [name for record in await harness.records() if (name := find_hook_to_run(record.event))]
+    hooks = [name for record in await harness.records() if (name := find_run_hook_for_event(record.event))]
     assert hooks == ["debate_started", "consensus_reached"]
-    assert find_hook_to_run(EffectDone("debate/execute", ChangeApplied("c-1", ()))) == "execution_complete"
-    assert find_hook_to_run(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
+    assert find_run_hook_for_event(EffectDone("debate/execute", ChangeApplied("c-1", ()))) == "execution_complete"
+    assert find_run_hook_for_event(EffectDone("debate/2-objections/checks", ChecksRun())) == ""
 
     split = create_harness(**SPLIT)
     await split.open(seats=tuple(SPLIT), answers={"choose": "gpt"})
     await split.run()
-    hooks = [name for record in await split.records() if (name := find_hook_to_run(record.event))]
+    hooks = [name for record in await split.records() if (name := find_run_hook_for_event(record.event))]
     assert hooks == ["debate_started"], "what the person had to choose is no consensus of the seats"
-    assert find_hook_to_run(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
-    assert find_hook_to_run(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""
+    assert find_run_hook_for_event(SessionOpened(Charter("?", (), "debate", 1))) == "debate_started"
+    assert find_run_hook_for_event(DecisionMade(Decision(Outcome.DEADLOCK, (Said("no"),)))) == ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.values import Seat
-from roundtable.voices.endpoints import load_shipped_provider_endpoints
-from roundtable.voices.judge_voices import assign_judge_voices
+from roundtable.voices.endpoints import load_shipped_voice_endpoints
+from roundtable.voices.judge_voices import choose_default_judge_voices
 
 
 @pytest.mark.feature("S0.127", "S0.128")
@@ -20,9 +20,9 @@ from roundtable.voices.judge_voices import assign_judge_voices
 )
 def test_a_seat_of_a_shipped_endpoint_judges_through_its_cheaper_model(endpoint: str, model: str, judge: str) -> None:
     """The models of the source document, except for Gemini, whose 1.5 models are shut down."""
-    shipped = load_shipped_provider_endpoints()
+    shipped = load_shipped_voice_endpoints()
     assert shipped[endpoint].default_model == model
-    (seat,) = assign_judge_voices([Seat("one", (f"{endpoint}:{model}",))], shipped)
+    (seat,) = choose_default_judge_voices([Seat("one", (f"{endpoint}:{model}",))], shipped)
     assert seat.voice_chain(judging=True) == (f"{endpoint}:{judge}", f"{endpoint}:{model}")
     assert seat.voice_chain() == (f"{endpoint}:{model}",)
 
@@ -32,10 +32,10 @@ def test_a_seat_of_a_shipped_endpoint_judges_through_its_cheaper_model(endpoint:
     [("cli:claude", "anthropic:claude-sonnet-4-6"), ("embedded:smollm2-135m",), ("script:s.toml",), ("ollama:x",), ()],
 )
 def test_agents_and_local_models_judge_through_their_own_voice(voices: tuple[str, ...]) -> None:
-    (seat,) = assign_judge_voices([Seat("one", voices)], load_shipped_provider_endpoints())
+    (seat,) = choose_default_judge_voices([Seat("one", voices)], load_shipped_voice_endpoints())
     assert seat.voice_chain(judging=True) == voices
 
 
 def test_a_seat_that_already_uses_the_cheaper_model_judges_through_it() -> None:
-    (seat,) = assign_judge_voices([Seat("one", ("openai:gpt-4o-mini",))], load_shipped_provider_endpoints())
+    (seat,) = choose_default_judge_voices([Seat("one", ("openai:gpt-4o-mini",))], load_shipped_voice_endpoints())
     assert seat.judge == ""

@@ -10,7 +10,7 @@ import pytest
 from roundtable.app.desk import Agenda, Roundtable
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.template_files import list_meeting_template_names, load_preset_templates
+from roundtable.app.settings.template_files import list_configured_meeting_names, load_preset_config_texts
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.values import Limits, Seat
 from roundtable.meetings import MEETINGS
@@ -115,7 +115,7 @@ async def test_the_preset_codex_roundtable_seats_claude_and_opencode_for_one_rou
     assert again.settings["follow_up"] is True, "the one optional second round"
 
 
-@pytest.mark.parametrize("name", load_preset_templates())
+@pytest.mark.parametrize("name", load_preset_config_texts())
 async def test_every_preset_can_be_opened_with_its_own_seats(desk: Roundtable, name: str) -> None:
     seats = desk.meetings.default_seats(name) or SEATS
     charter, _ = await desk.meetings.draft(Agenda("Why?", seats, meeting=name))
@@ -150,7 +150,7 @@ async def test_the_config_may_name_a_preset_as_the_default_meeting(places: Place
 async def test_all_meetings_are_listed_with_their_summary_and_source(desk: Roundtable, places: Places) -> None:
     write(places.config, "meetings/board.toml", BOARD)
     listed = {meeting.name: meeting for meeting in desk.meetings.list()}
-    assert list(listed) == [*MEETINGS, *load_preset_templates(), "board"]
+    assert list(listed) == [*MEETINGS, *load_preset_config_texts(), "board"]
     assert [listed[name].source for name in ("knights", "theroundtaible", "board")] == ["shipped", "preset", "yours"]
     assert listed["board"].summary == "A board."
 
@@ -195,7 +195,7 @@ async def test_a_preset_cannot_set_what_only_an_option_or_a_session_sets(desk: R
     ("text", "message", "help"),
     [
         (BOARD.replace("purpose", "porpoise"), "there is no setting porpoise in rounds.", "Did you mean `purpose`?"),
-        (BOARD.replace("score-json", "scores"), "rounds.codec cannot be scores, only agree-object-add,", ""),
+        (BOARD.replace("score-json", "scores"), "rounds.codec cannot be scores; allowed values: agree-object-add,", ""),
         (BOARD.replace("score_threshold", "the_threshold"), "not a decision rule", "Did you mean `score_threshold`?"),
         (BOARD.replace("score_threshold", "ranked"), "the codec of the last round must be ranked-ballot.", ""),
         (OBJECTING, "this rule needs an earlier round with the codec position.", ""),
@@ -363,4 +363,4 @@ async def test_links_and_endless_files_in_a_workspaces_meeting_folder_are_skippe
     write(workspace, ".roundtable/meetings/long.toml", "#" * 70_000)
     config.trust_workspace(places, workspace)
     assert "outside" not in (await drafted(desk, "knights"))[1]["speak"]
-    assert not {"board", "long"} & set(list_meeting_template_names(places, workspace))
+    assert not {"board", "long"} & set(list_configured_meeting_names(places, workspace))

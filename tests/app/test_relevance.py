@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from roundtable.app.opening.relevance import (
     RankedFile,
     extract_context_search_terms,
-    fit_diff_into_context_room,
+    fit_diff_into_opening_context,
     rank_context_files,
 )
 from roundtable.core.text.diffs import split_diff_text_by_file
@@ -99,7 +99,7 @@ def test_a_plain_patch_is_read_file_by_file_too() -> None:
 
 def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files() -> None:
     found = split_diff_text_by_file(hunk("package-lock.json", 50) + hunk("src/b.py", 20) + hunk("src/locks.py", 20))
-    cut = fit_diff_into_context_room(
+    cut = fit_diff_into_opening_context(
         extract_context_search_terms("Are the locks safe?"), found, len(hunk("src/locks.py", 20)) + 10
     )
     assert "+line 19 of src/locks.py" in cut.text
@@ -107,7 +107,7 @@ def test_a_diff_that_does_not_fit_drops_lockfiles_first_and_keeps_relevant_files
 
 
 def test_a_partly_shown_file_says_how_much_is_missing() -> None:
-    cut = fit_diff_into_context_room((), split_diff_text_by_file(hunk("long.py", 200)), 1_000)
+    cut = fit_diff_into_opening_context((), split_diff_text_by_file(hunk("long.py", 200)), 1_000)
     assert cut.parted == ("long.py",)
     assert "more lines of this file are left out because they do not fit]" in cut.text
 
@@ -118,7 +118,7 @@ def test_a_partly_shown_file_says_how_much_is_missing() -> None:
 )
 def test_a_shortened_diff_stays_within_its_limit(files: list[tuple[str, int]], room: int) -> None:
     found = split_diff_text_by_file("".join(hunk(*fields) for fields in files))
-    cut = fit_diff_into_context_room((), found, room)
+    cut = fit_diff_into_opening_context((), found, room)
     assert len(cut.text.encode()) <= room
     assert {section.path for section in found} == {
         *cut.left_out,

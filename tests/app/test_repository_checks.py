@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.report.reasons import reason_sentence
-from roundtable.workshop.trial.interpreter import find_trial_python_on_path, isolated_test_command
+from roundtable.workshop.trial.interpreter import find_trial_python_on_path, isolated_trial_test_command
 from roundtable.workshop.trial.repository_checks import (
     RepositoryChecks,
     find_trial_check_commands_for_tree,
@@ -27,14 +27,14 @@ def test_listed_checks_override_detected_ones(tmp_path: Path) -> None:
 def test_python_tests_run_with_an_available_interpreter(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "", "tests/test_a.py": "import unittest\n"})
     found = find_trial_check_commands_for_tree({}, tmp_path, tmp_path).commands["tests"]
-    assert found[:3] == isolated_test_command(sys.executable, "pytest")
+    assert found[:3] == isolated_trial_test_command(sys.executable, "pytest")
 
 
 def test_a_project_is_tested_in_its_own_environment(tmp_path: Path) -> None:
     write(tmp_path, {"tests/test_a.py": "import unittest\n", ".venv/bin/python": "#!/bin/sh\n"})
     (tmp_path / ".venv/bin/python").chmod(0o755)
     python = str(tmp_path / ".venv/bin/python")
-    unittest = isolated_test_command(python, "unittest", "discover", "-q", "-s", "tests")
+    unittest = isolated_trial_test_command(python, "unittest", "discover", "-q", "-s", "tests")
     assert find_trial_check_commands_for_tree({}, tmp_path, tmp_path) == RepositoryChecks({"tests": unittest})
     (tmp_path / "tests/test_a.py").write_text("def test_a():\n    assert True\n")
     lacking = find_trial_check_commands_for_tree({}, tmp_path, tmp_path)
@@ -43,9 +43,9 @@ def test_a_project_is_tested_in_its_own_environment(tmp_path: Path) -> None:
         lacking.unrun_reasons[0]
     )
     (tmp_path / ".venv/lib/python3.11/site-packages/pytest").mkdir(parents=True)
-    assert find_trial_check_commands_for_tree({}, tmp_path, tmp_path).commands["tests"][:3] == isolated_test_command(
-        python, "pytest"
-    )
+    assert find_trial_check_commands_for_tree({}, tmp_path, tmp_path).commands["tests"][
+        :3
+    ] == isolated_trial_test_command(python, "pytest")
 
 
 def test_an_interpreter_shipped_with_the_project_is_not_run(tmp_path: Path) -> None:

@@ -131,7 +131,10 @@ def test_a_persons_own_stage_list_changes_shipped_stages_and_adds_new_ones(desk:
     [
         ('[[stages]]\nname = "threats"\n', "stage 1: title is missing."),
         ('[[stages]]\nname = "qa"\ntone = "calm"\n', "stage 1: there is no setting tone."),
-        ('[[stages]]\nname = "qa"\nkind = "dance"\n', "stage 1: kind cannot be dance, only discussion, files"),
+        (
+            '[[stages]]\nname = "qa"\nkind = "dance"\n',
+            "stage 1: kind cannot be dance; allowed values: discussion, files",
+        ),
         ('[[stages]]\nname = "qa"\n[[stages]]\nname = "qa"\n', "two stages have the name qa."),
         (own("after-a"), "the stage name after-a is reserved for a gate"),
         (own("after"), "the stage name after is reserved for a gate"),

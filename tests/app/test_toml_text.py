@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.app.settings.toml_text import format_toml_value, set_toml_setting
+from roundtable.app.settings.toml_text import format_setting_value_as_toml, set_setting_in_config_text
 from roundtable.core.faults import ConfigError
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
@@ -23,10 +23,10 @@ VALUES = st.recursive(
 def test_a_written_setting_is_read_back_and_nothing_else_in_the_file_changes(path: list[str], value: Any) -> None:
     before = '# head\nkept = "yes" # really\n\n[other]\nlist = [1,\n2]\n'
     try:
-        after = set_toml_setting(before, tuple(path), value, "file")
+        after = set_setting_in_config_text(before, tuple(path), value, "file")
     except ConfigError:
         return
-    assert tomllib.loads(f"value = {format_toml_value(value)}")["value"] == value
+    assert tomllib.loads(f"value = {format_setting_value_as_toml(value)}")["value"] == value
     read: Any = tomllib.loads(after)
     for name in path:
         read = read[name]

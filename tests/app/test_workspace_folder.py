@@ -19,7 +19,7 @@ from roundtable.core.events import NoteSaid, Recorded, SessionOpened
 from roundtable.core.ledger import EntryKind
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Limits, Seat
-from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_session_files
+from roundtable.report.workspace_folder import GENERATED_FILE_MARK, render_session_document_files
 from tests.stories.session_harness import position_reply
 
 QUICK: dict[str, Any] = {"turns": [{"round": "*", "text": position_reply("REST", text="Plain HTTP is enough.")}] * 2}
@@ -169,7 +169,9 @@ def test_only_paths_of_the_workspace_are_made_portable() -> None:
     charter = Charter("Where?", (Seat("claude", ("script:/src/s.json",)),), "council", 1, workspace="/src")
     session = Session.fold("s1", [Recorded(1, "2026-11-16T00:00:00.000000Z", "s1", SessionOpened(charter))])
     session.apply(Recorded(2, "2026-11-16T00:00:01.000000Z", "s1", NoteSaid(said)))
-    (discussion,) = (text for path, text in render_session_files(session).items() if path.endswith("discussion.md"))
+    (discussion,) = (
+        text for path, text in render_session_document_files(session).items() if path.endswith("discussion.md")
+    )
     kept = "See https://github.com/acme/src/main.py, ../src/a.py and b.py, or `c_d_.py`; not /usr/src/e.py."
     assert f"> {kept}" in discussion
 

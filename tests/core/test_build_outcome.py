@@ -24,13 +24,13 @@ from roundtable.core.reasons import ChecksBroken, CleanupPending, FailedCheck, L
 from roundtable.core.replies.judge import unblind_judge_reply_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
-from roundtable.meetings.write_change import render_meeting_hunks
+from roundtable.meetings.write_change import render_meeting_prompt_hunks
 from roundtable.report.candidate_words import (
     behaviour_question_sentence,
     describe_candidate_behaviour,
     render_candidate_trial,
 )
-from roundtable.report.change_reasons import change_approval_sentence, write_remark_sentence
+from roundtable.report.change_reasons import change_approval_sentence, change_write_remark_sentence
 from roundtable.report.change_words import describe_change_plan
 from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences, reason_sentence
 from roundtable.report.step_words import describe_step_result
@@ -180,7 +180,7 @@ def test_the_approval_question_is_one_sentence_and_the_plan_marks_unrequested_hu
     plan = ChangePlanned((hunk,), unasked=("a.py#1",))
     assert change_approval_sentence(plan, ["gpt"]) == "gpt wants to change 1 hunk in a.py. Write it to your workspace?"
     assert "Neither the task nor a claim requested a.py#1." in describe_change_plan(plan)
-    assert render_meeting_hunks([hunk]) == "a.py#1\n-old\n+new"
+    assert render_meeting_prompt_hunks([hunk]) == "a.py#1\n-old\n+new"
 
 
 def test_only_checks_that_passed_before_can_regress() -> None:
@@ -217,7 +217,7 @@ def test_only_checks_that_passed_before_can_regress() -> None:
 def test_a_synthesis_names_the_seat_behind_each_part_and_the_removed_symbols(
     made: DraftsSynthesised, said: str
 ) -> None:
-    assert reason_sentence(merge_ruling.decision_reason_for_merged_parts(made, "claude")) == said
+    assert reason_sentence(merge_ruling.decide_reason_for_merged_parts(made, "claude")) == said
     assert all(f"{removed.symbol} was removed from a.py." in describe_step_result(made) for removed in made.removed)
 
 
@@ -228,8 +228,8 @@ def test_a_file_changed_during_the_write_is_reported_and_degrades_the_decision()
     cut = ChangeApplied("7", ("a.py", "b.py"), "0123456789abcdef", left=("b.py",), remarks=(CleanupPending(),))
     told = change_outcome.decide_change_applied(decision, cut, ChangeRehearsed("sha256:d"))
     assert told.degraded
-    assert notice_sentences(told) == ("Changed during the write and therefore not written: b.py.",)
-    pending = write_remark_sentence(CleanupPending())
+    assert notice_sentences(told) == ("Files that changed during the write were not written: b.py.",)
+    pending = change_write_remark_sentence(CleanupPending())
     assert pending in decision_sentence(told)
     assert f"b.py. {pending} Undo it" in describe_step_result(cut)
 

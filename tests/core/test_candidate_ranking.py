@@ -213,7 +213,8 @@ def test_without_a_run_no_candidate_is_best() -> None:
 def test_candidates_without_tried_inputs_are_not_described_as_behaving_alike(outputs: dict[str, CallOutcome]) -> None:
     ran = [CandidateRun(name, {"unit": True}, outputs=outputs) for name in ("ada", "bob")]
     assert how(decide_candidate_ranking(ran)).startswith(
-        "The 2 candidates have the same results in the checks, and no inputs could be tried. The candidates of"
+        "The 2 candidates have the same results in the checks, and they could not be compared with further inputs. "
+        "The candidates of"
     )
 
 

@@ -492,7 +492,7 @@ def test_a_file_name_inside_the_block_and_an_extra_fence_are_understood(reply: s
     ],
 )
 def test_a_block_that_contains_only_a_file_name_is_rejected(name: str, more: str) -> None:
-    assert "The block of src/a.py contains only the file's name" in rejection_reason(
+    assert "The block for src/a.py contains only the file's name" in rejection_reason(
         f"```python\n{name}\n```\n\n{more}"
     )
 

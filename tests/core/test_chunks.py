@@ -13,8 +13,8 @@ from roundtable.core.text.chunks import (
     Chunk,
     FilePriority,
     SizedFile,
-    choose_text_chunk_limit,
-    split_files_into_chunks,
+    split_file_texts_into_chunks,
+    text_chunk_token_limit,
 )
 
 BYTES_PER_TOKEN = 4
@@ -56,7 +56,7 @@ def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> Non
         path: kind for kind, paths in kinds.items() for path in paths.split()
     }
     files = [of(9_000, path) for path in ("uv.lock", "tests/test_a.py", "pyproject.toml", "a.py", "z.py")]
-    chunks = split_files_into_chunks(files, 10_000)
+    chunks = split_file_texts_into_chunks(files, 10_000)
     assert [chunk.paths for chunk in chunks] == [
         ("a.py",),
         ("z.py",),
@@ -69,7 +69,7 @@ def test_chunks_order_app_code_then_settings_then_tests_then_lock_files() -> Non
 @pytest.mark.feature("S0.32")
 def test_a_large_program_is_cut_into_chunks_of_at_most_twenty_thousand_tokens() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
-    chunks = split_files_into_chunks(files)
+    chunks = split_file_texts_into_chunks(files)
     assert CHUNK_TOKENS == 20_000
     assert max(chunk.tokens for chunk in chunks) <= 20_000
     assert len(chunks) == 8
@@ -79,7 +79,7 @@ def test_a_large_program_is_cut_into_chunks_of_at_most_twenty_thousand_tokens() 
 @pytest.mark.feature("S0.33")
 def test_another_limit_makes_other_chunks() -> None:
     files = [of(1_500, f"src/{index:03}.py") for index in range(100)]
-    chunks = split_files_into_chunks(files, 12_000)
+    chunks = split_file_texts_into_chunks(files, 12_000)
     assert max(chunk.tokens for chunk in chunks) == 12_000
     assert len(chunks) == 13
 
@@ -87,35 +87,35 @@ def test_another_limit_makes_other_chunks() -> None:
 @pytest.mark.feature("S0.147")
 def test_a_program_that_fits_the_context_windows_is_not_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
-    all_at_once = split_files_into_chunks(files, choose_text_chunk_limit(files, room=90_000))
+    all_at_once = split_file_texts_into_chunks(files, text_chunk_token_limit(files, room=90_000))
     assert [[piece.location for piece in chunk.pieces] for chunk in all_at_once] == [
         ["a.py", "b.py", "tests/test_a.py"]
     ]
-    assert choose_text_chunk_limit(files, room=89_999) == CHUNK_TOKENS
-    assert choose_text_chunk_limit(files, room=89_999, limit=12_000) == 12_000
-    assert choose_text_chunk_limit(files, room=6_000) == 6_000
-    assert choose_text_chunk_limit(files, room=None) == CHUNK_TOKENS
+    assert text_chunk_token_limit(files, room=89_999) == CHUNK_TOKENS
+    assert text_chunk_token_limit(files, room=89_999, limit=12_000) == 12_000
+    assert text_chunk_token_limit(files, room=6_000) == 6_000
+    assert text_chunk_token_limit(files, room=None) == CHUNK_TOKENS
 
 
 def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:
     files = [of(4_000, f"{name}{index}.py") for index in range(5) for name in "ab"]
     imports = {f"{name}{index}.py": [f"{name}{index + 1}.py"] for name in "ab" for index in range(4)}
-    chunks = split_files_into_chunks(files, 20_000, imports)
+    chunks = split_file_texts_into_chunks(files, 20_000, imports)
     assert [chunk.paths for chunk in chunks] == [tuple(f"{name}{index}.py" for index in range(5)) for name in "ab"]
-    mixed = split_files_into_chunks(files, 20_000, {"a0.py": ["b4.py"], "b4.py": ["b3.py"], "b3.py": ["a4.py"]})
+    mixed = split_file_texts_into_chunks(files, 20_000, {"a0.py": ["b4.py"], "b4.py": ["b3.py"], "b3.py": ["a4.py"]})
     assert {"a0.py", "b4.py", "b3.py", "a4.py"} <= set(mixed[0].paths)
 
 
 def test_imports_do_not_move_a_test_ahead_of_the_program() -> None:
     files = [of(6_000, path) for path in ("a.py", "b.py", "tests/test_a.py")]
-    chunks = split_files_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
+    chunks = split_file_texts_into_chunks(files, 12_000, {"tests/test_a.py": ["a.py"]})
     assert [chunk.paths for chunk in chunks] == [("a.py", "b.py"), ("tests/test_a.py",)]
 
 
 def test_a_file_that_is_too_long_is_cut_between_its_symbols() -> None:
     function = b"def f():\n" + b"    x = 1\n" * 9
     source = function * 40
-    chunks = split_files_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
+    chunks = split_file_texts_into_chunks([sized("a.py", source, *range(1, 401, 10))], limit=310)
     places = [piece.location for chunk in chunks for piece in chunk.pieces]
     assert places == ["a.py:1-120", "a.py:121-240", "a.py:241-360", "a.py:361-400"]
     assert all(piece.read_from(source).startswith(b"def f():\n") for chunk in chunks for piece in chunk.pieces)
@@ -124,7 +124,7 @@ def test_a_file_that_is_too_long_is_cut_between_its_symbols() -> None:
 
 def test_a_line_that_is_too_long_is_cut_between_characters() -> None:
     source = "äß€🙂".encode() * 500 + b"\nend\n"
-    chunks = split_files_into_chunks([sized("min.js", source)], limit=50)
+    chunks = split_file_texts_into_chunks([sized("min.js", source)], limit=50)
     for chunk in chunks:
         for piece in chunk.pieces:
             assert len(piece.read_from(source)) <= 50 * BYTES_PER_TOKEN
@@ -149,7 +149,7 @@ def test_every_byte_is_in_exactly_one_chunk_and_no_chunk_is_over_the_limit(
     for one, other in data.draw(pairs):
         imports.setdefault(one, []).append(other)
     files = [sized(path, source, *range(1, source.count(b"\n"), 3)) for path, source in sources.items()]
-    chunks = split_files_into_chunks(files, limit, imports)
+    chunks = split_file_texts_into_chunks(files, limit, imports)
     assert joined(chunks, sources) == sources
     assert {path for chunk in chunks for path in chunk.paths} == set(sources)
     assert all(0 <= chunk.tokens <= limit for chunk in chunks)
@@ -169,4 +169,6 @@ def test_the_chunks_do_not_depend_on_the_order_of_the_files(
     shuffler.shuffle(mixed)
     links = list(imports.items())
     shuffler.shuffle(links)
-    assert split_files_into_chunks(mixed, limit, dict(links)) == split_files_into_chunks(files, limit, imports)
+    assert split_file_texts_into_chunks(mixed, limit, dict(links)) == split_file_texts_into_chunks(
+        files, limit, imports
+    )

@@ -122,7 +122,7 @@ def test_proofs_without_a_known_finding_are_malformed_with_the_reason() -> None:
     for entry in ({"finding": "Z9", "proof": "exit(0)"}, {"finding": "F1", "program": "exit(0)"}):
         reading = parse_seat_reply(Expect("proofs", ("F1", "F2")), json.dumps({"proofs": [entry]}), structured=False)
         assert reading.verdict.parse is ParseStatus.FAILED
-        assert reading.why.endswith("The list: F1, F2.")
+        assert reading.why.endswith("Listed findings: F1, F2.")
     for none in ([], "none", [{"finding": "F1", "proof": ""}], [{"finding": "F1", "proof": None}]):
         assert verdict("proofs", json.dumps({"proofs": none}), ("F1", "F2")) == Verdict()
 
@@ -344,7 +344,7 @@ def test_a_seat_missing_from_a_later_round_is_named() -> None:
     later = Round("review/2-examine", ("claude", "gpt"), (Move("review/2-examine", "claude", "So."),), (gone,))
     decision = reviewed(weigh(FAULT, Proof("F1", "claude", False)), (FAULT, later), "bubblewrap")
     assert notice_sentences(decision) == (
-        "No answer in review/2-examine, the round that decides on unproven findings: "
+        "This seat did not answer in review/2-examine, the round that decides on unproven findings: "
         "gpt (No complete answer within 5 s).",
     )
 

@@ -13,7 +13,7 @@ from roundtable.core.decide import decrees
 from roundtable.core.decide.decrees import (
     decision_after_decree_answer,
     decrees_against_decision,
-    find_repeated_decrees,
+    find_decrees_repeated_by_position,
     is_decree_answered,
     is_proposal_same_as_decree,
 )
@@ -47,7 +47,7 @@ from roundtable.core.values import (
     Turns,
 )
 from roundtable.core.verdict import Issue, Verdict
-from roundtable.report.memory_entries import render_memory_entries
+from roundtable.report.memory_entries import build_session_memory_entries
 from roundtable.report.reasons import decision_sentence, notice_sentences
 
 SESSION = "01900000-0000-7000-8000-0000001a2b3c"
@@ -96,7 +96,7 @@ def brief(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
 
 @pytest.mark.feature("S4.102")
 def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome() -> None:
-    (entry,) = render_memory_entries(session_with(decided()))
+    (entry,) = build_session_memory_entries(session_with(decided()))
     assert entry == Entry(
         "D-1a2b3c",
         EntryKind.DECISION,
@@ -113,49 +113,53 @@ def test_a_decision_is_remembered_with_its_question_its_reason_and_its_outcome()
 
 
 def test_a_deadlock_is_remembered_and_is_not_binding() -> None:
-    (entry,) = render_memory_entries(session_with(decided(Outcome.DEADLOCK, position="")))
+    (entry,) = build_session_memory_entries(session_with(decided(Outcome.DEADLOCK, position="")))
     assert (entry.state, entry.text, entry.is_relevant) == ("deadlock", "No decision (deadlock).", False)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.FAILED, Outcome.INSUFFICIENT])
 def test_a_cancelled_or_failed_meeting_leaves_no_entry(outcome: Outcome) -> None:
-    assert render_memory_entries(session_with(decided(outcome))) == ()
-    assert render_memory_entries(session_with()) == ()
+    assert build_session_memory_entries(session_with(decided(outcome))) == ()
+    assert build_session_memory_entries(session_with()) == ()
 
 
 def test_a_child_meeting_leaves_no_entry_but_a_branch_does() -> None:
-    assert render_memory_entries(session_with(decided(), parent="another")) == ()
-    assert len(render_memory_entries(session_with(decided(), parent="another", branched_at=3))) == 1
+    assert build_session_memory_entries(session_with(decided(), parent="another")) == ()
+    assert len(build_session_memory_entries(session_with(decided(), parent="another", branched_at=3))) == 1
 
 
 def test_a_meeting_without_agreement_is_remembered_with_its_proposals() -> None:
     proposals = (Proposal("A", "Use REST", ("ada",)), Proposal("B", "Use GraphQL", ("bob",)))
     decision = decided(Outcome.DEADLOCK, position="", text="ada recommends:\n- ada: “Use REST”", proposals=proposals)
-    (entry,) = render_memory_entries(session_with(decision, meeting="second-opinion"))
+    (entry,) = build_session_memory_entries(session_with(decision, meeting="second-opinion"))
     assert (entry.state, entry.text) == ("deadlock", "No decision: Use REST | Use GraphQL")
 
 
 def test_a_persons_rejection_is_a_decree_with_their_reason() -> None:
-    entries = render_memory_entries(
+    entries = build_session_memory_entries(
         session_with(*answered("decide", "reject", "Nobody can run it."), decided(Outcome.REJECTED))
     )
     assert brief(entries) == [("D-1a2b3c", "overruled", "Use REST"), ("R-1a2b3c", "standing", "Use REST")]
     assert [entry.why for entry in entries] == ["All agree.", "Nobody can run it."]
     assert [entry.is_relevant for entry in entries] == [False, True]
-    assert len(render_memory_entries(session_with(*answered("decide", "later"), decided()))) == 1
-    _, unexplained = render_memory_entries(session_with(*answered("decide", "reject"), decided(Outcome.REJECTED)))
+    assert len(build_session_memory_entries(session_with(*answered("decide", "later"), decided()))) == 1
+    _, unexplained = build_session_memory_entries(
+        session_with(*answered("decide", "reject"), decided(Outcome.REJECTED))
+    )
     assert unexplained.why == "no reason given"
 
 
 def test_a_decision_rejected_by_the_seats_is_remembered_with_its_proposals() -> None:
     proposals = (Proposal("gpt", "Use GraphQL", ("gpt",)), Proposal("grok", "Use tRPC", ("grok",)))
-    (entry,) = render_memory_entries(session_with(decided(Outcome.REJECTED, position="", proposals=proposals)))
+    (entry,) = build_session_memory_entries(session_with(decided(Outcome.REJECTED, position="", proposals=proposals)))
     assert (entry.text, entry.state) == ("Use GraphQL; Use tRPC", "rejected")
 
 
 def test_a_rejected_yes_or_no_answer_is_remembered_with_its_question() -> None:
     gates = answered("decide-2", "reject", "No.", kind="decide")
-    _, decree = render_memory_entries(session_with(*gates, decided(position="Yes."), question="Should we use Redis?"))
+    _, decree = build_session_memory_entries(
+        session_with(*gates, decided(position="Yes."), question="Should we use Redis?")
+    )
     assert decree.text == "Should we use Redis? Yes."
 
 
@@ -163,19 +167,21 @@ def test_a_rejected_yes_or_no_answer_is_remembered_with_its_question() -> None:
 @pytest.mark.parametrize(("option", "state"), [("fix", "fixing"), ("log", "logged")])
 def test_a_code_red_leaves_an_unnumbered_error(option: str, state: str) -> None:
     decision = decided(position="stale auth token", winner="stale-auth-token", text="It expires.\nMore.")
-    (entry,) = render_memory_entries(session_with(*answered("outcome", option), decision, meeting="code-red"))
+    (entry,) = build_session_memory_entries(session_with(*answered("outcome", option), decision, meeting="code-red"))
     assert (entry.id, entry.kind, entry.text, entry.why) == ("", EntryKind.ERROR, "stale auth token", "It expires.")
     assert (entry.state, entry.is_relevant) == (state, True)
 
 
 @pytest.mark.feature("S3.61")
 def test_an_error_that_was_only_reported_is_not_logged() -> None:
-    assert render_memory_entries(session_with(*answered("outcome", "report"), decided(), meeting="code-red")) == ()
+    assert (
+        build_session_memory_entries(session_with(*answered("outcome", "report"), decided(), meeting="code-red")) == ()
+    )
 
 
 def test_an_undiagnosed_error_is_logged_with_its_symptom() -> None:
     decision = decided(Outcome.DEADLOCK, position="", how=(Said("No two doctors agree."),))
-    (entry,) = render_memory_entries(session_with(decision, meeting="code-red", question="login crashes"))
+    (entry,) = build_session_memory_entries(session_with(decision, meeting="code-red", question="login crashes"))
     assert (entry.text, entry.why, entry.state) == ("Not diagnosed: login crashes", "No two doctors agree.", "logged")
 
 
@@ -188,7 +194,7 @@ def test_a_dissenters_prediction_or_blocking_issue_is_remembered_but_not_its_pos
     issues = (Issue("The docs are thin."), Issue("p99 on phones will suffer within two months.", blocking=True))
     first = round_of("first", claude=Verdict(issues=(Issue("Settled since."),)), grok=Verdict())
     last = round_of("last", claude=Verdict(), grok=Verdict(issues=issues))
-    _, one, two = render_memory_entries(session_with(*first, *last, decided(dissent=dissent)))
+    _, one, two = build_session_memory_entries(session_with(*first, *last, decided(dissent=dissent)))
     assert brief((one, two)) == [
         ("P-1a2b3c", "open", "By May three clients ask for batching."),
         ("P-1a2b3c-2", "open", "p99 on phones will suffer within two months."),
@@ -197,10 +203,10 @@ def test_a_dissenters_prediction_or_blocking_issue_is_remembered_but_not_its_pos
 
 
 def test_an_entry_written_by_a_person_replaces_the_derived_entry() -> None:
-    (folded,) = render_memory_entries(session_with(decided()))
+    (folded,) = build_session_memory_entries(session_with(decided()))
     patched = Entry(folded.id, folded.kind, "Use REST", state=EntryState.FAILED)
     extra = Entry("R-9", EntryKind.DECREE, "Use SOAP")
-    assert render_memory_entries(session_with(decided(), EntryWritten(patched), EntryWritten(extra))) == (
+    assert build_session_memory_entries(session_with(decided(), EntryWritten(patched), EntryWritten(extra))) == (
         patched,
         extra,
     )
@@ -315,9 +321,9 @@ def test_every_text_with_words_is_the_same_proposal_as_itself(text: str) -> None
 
 def test_only_decrees_and_failures_bind_later_meetings() -> None:
     entries = [RecalledEntry("D-1", "decision", "Use REST"), RecalledEntry("CR-001", "error", "Use REST")]
-    assert find_repeated_decrees("Which?", "Use REST", entries) == []
+    assert find_decrees_repeated_by_position("Which?", "Use REST", entries) == []
     failed = RecalledEntry("F-1", "failure", "Use REST")
-    assert find_repeated_decrees("Which?", "Use REST", [*entries, failed]) == [failed]
+    assert find_decrees_repeated_by_position("Which?", "Use REST", [*entries, failed]) == [failed]
 
 
 DECREE = RecalledEntry("R-1a2b3c", "decree", "Use GraphQL", "Nobody can run it.")

@@ -17,7 +17,7 @@ from roundtable.core.effects import ClaimsProven, Proof
 from roundtable.core.reasons import FindingRepair, FindingsUnfixed
 from roundtable.core.values import Move, Round
 from roundtable.core.verdict import Findings, Issue, Verdict
-from roundtable.meetings.stages.review_stage import render_stage_finding
+from roundtable.meetings.stages.review_stage import render_stage_prompt_finding
 from roundtable.report.finding_words import render_ruled_findings
 from roundtable.report.reasons import reason_sentence
 
@@ -106,7 +106,7 @@ def test_without_a_judge_findings_are_weighed_by_their_severity() -> None:
 
 
 def test_seats_see_how_many_found_a_finding_but_not_who() -> None:
-    first = render_stage_finding(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
+    first = render_stage_prompt_finding(found(Proof(LOST.text, "claude", held=True))[0], seats=3)
     assert first == f"F1: [critical, store.py:7] {LOST.text} (2 of 3 found it. A program shows it.)"
 
 

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable.core.decide import Ruling, rule_by_judge, rule_key_convergence, rule_no_objection, rule_score_threshold
+from roundtable.core.decide import (
+    Ruling,
+    rule_by_judge,
+    rule_no_objection,
+    rule_root_cause_convergence,
+    rule_score_threshold,
+)
 from roundtable.core.text.wording import text_slug_similarity
 from roundtable.core.values import Move, MoveStatus, Outcome
 from roundtable.core.verdict import Directives, Issue, ParseStatus, Stance, Verdict
@@ -73,7 +79,7 @@ Rule = Callable[[list[Move], tuple[str, ...]], Ruling]
 
 
 def three_converge(moves: list[Move], electorate: tuple[str, ...]) -> Ruling:
-    return rule_key_convergence(moves, electorate, seats=3)
+    return rule_root_cause_convergence(moves, electorate, seats=3)
 
 
 @pytest.mark.parametrize("rule", [rule_score_threshold, three_converge, rule_no_objection])
@@ -96,7 +102,7 @@ def test_an_old_score_does_not_stand_in_for_a_crashed_seat() -> None:
     moves = [move("ada", NINE, "r/1"), move("bob", NINE, "r/1"), move("ada", NINE, "r/2")]
     assert rule_score_threshold(moves, ("ada", "bob"), round="r/2").outcome is DEADLOCK
     assert rule_score_threshold(moves, ("ada", "bob"), round="r/1").outcome is REACHED
-    with pytest.raises(ValueError, match="name of the round"):
+    with pytest.raises(ValueError, match="name of one round"):
         rule_score_threshold(moves, ("ada", "bob"))
 
 
@@ -117,12 +123,12 @@ def test_an_old_score_does_not_stand_in_for_a_crashed_seat() -> None:
     ],
 )
 def test_a_shared_key_decides_a_diagnosis(keys: list[tuple[str, float]], outcome: Outcome, winner: str) -> None:
-    ruling = rule_key_convergence(causes(*keys), tuple("abcdef"))
+    ruling = rule_root_cause_convergence(causes(*keys), tuple("abcdef"))
     assert (ruling.outcome, ruling.winner) == (outcome, winner)
 
 
 def test_seats_that_are_confident_of_another_diagnosis_are_named() -> None:
-    ruling = rule_key_convergence(causes(("a-b", 9), ("a-b", 8), ("x-y", 9), ("x-z", 3)), tuple("abcd"))
+    ruling = rule_root_cause_convergence(causes(("a-b", 9), ("a-b", 8), ("x-y", 9), ("x-z", 3)), tuple("abcd"))
     assert (ruling.supporters, ruling.opposed, ruling.counted) == (("a", "b"), ("c",), ("a", "b", "c", "d"))
 
 
@@ -193,7 +199,7 @@ SUPPORTS: st.SearchStrategy[Support] = st.sampled_from(("majority", "all"))
 ROUNDS = st.dictionaries(st.sampled_from("abcde"), VERDICTS).map(lambda said: [move(*pair) for pair in said.items()])
 
 
-@pytest.mark.parametrize("rule", [rule_score_threshold, rule_key_convergence, rule_no_objection])
+@pytest.mark.parametrize("rule", [rule_score_threshold, rule_root_cause_convergence, rule_no_objection])
 @given(moves=ROUNDS, dice=st.randoms(use_true_random=False))
 def test_the_order_of_moves_changes_nothing(rule: Rule, moves: list[Move], dice: Random) -> None:
     shuffled = list(moves)

@@ -10,7 +10,7 @@ from roundtable.core.events import Recorded, SessionOpened
 from roundtable.core.session import Session
 from roundtable.core.text.slugs import make_slug_from_text
 from roundtable.core.values import Charter
-from roundtable.report.workspace_folder import render_session_files
+from roundtable.report.workspace_folder import render_session_document_files
 
 DAY = "2026-11-16"
 
@@ -37,7 +37,7 @@ def test_a_slug_keeps_the_words_of_the_question_in_any_script(question: str, slu
 def folder_name(opened: SessionOpened) -> str:
     """The folder of a session in the workspace folder."""
     session = Session.fold("s1", [Recorded(1, f"{DAY}T00:00:00.000000Z", "s1", opened)])
-    return next(iter(render_session_files(session))).split("/")[1]
+    return next(iter(render_session_document_files(session))).split("/")[1]
 
 
 @given(st.text(max_size=300))

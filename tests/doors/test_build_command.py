@@ -125,7 +125,7 @@ def test_a_rejected_draft_can_be_reviewed_again_only_by_the_name_of_its_session(
         terminal.type("q\n")
         end = terminal.end(code=0)
     assert "Decision rejected" in end
-    assert "`roundtable apply` with this session shows it again." in " ".join(end.split())
+    assert "To see the change again, run `roundtable apply` with this session." in " ".join(end.split())
     (opened, *_) = read_record(cli)
     name = opened["charter"]["slug"]
     assert "This workspace has no decision that can be applied." in cli.run("apply", "--all", code=2).stderr

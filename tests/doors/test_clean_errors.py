@@ -16,10 +16,10 @@ PROGRAM = f"""
 import logging, sys, traceback, warnings
 import click
 from rich.console import Console
-from roundtable.doors.cli.stderr import redact_command_stderr
+from roundtable.doors.cli.stderr import redact_cli_stderr
 from roundtable.core.text.redaction import Redactor
 
-with redact_command_stderr(Redactor(["{SECRET}"])):
+with redact_cli_stderr(Redactor(["{SECRET}"])):
     click.echo("✓ click {SECRET}", err=True)
     click.secho("✓ red {SECRET}", err=True, fg="red")
     print("print {SECRET}", file=sys.stderr)

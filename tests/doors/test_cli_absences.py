@@ -13,7 +13,7 @@ from tests.doors.scripted_seats import council_seat
 from tests.repository import sandbox
 
 OPTIONS = ("--option", "REST", "--option", "GraphQL")
-NO_KEY = "The endpoint v has no key (env:V_KEY)."
+NO_KEY = "The key env:V_KEY of the endpoint v was not found."
 ENDPOINT = '[endpoints.v]\nbase_url = "http://127.0.0.1:9/v1"\nkey = "env:V_KEY"\n'
 
 
@@ -89,8 +89,8 @@ def test_an_unreadable_round_is_reported_with_the_round_that_decides(cli: Cli) -
     seats = cli.script(a=mumbling("REST"), b=mumbling("REST"), c=mumbling("GraphQL"))
     output = cli.run("discuss", "Which?", *seats, *OPTIONS, "--headless").stdout
     assert "Round council/3-reconsider closed: 3 of 3 answered; quorum not reached." in output
-    decides = "fewer than the quorum. So the answers of council/1-blind decide."
-    assert f"0 of 3 seats gave a valid answer in council/3-reconsider: {decides}" in output
+    decides = "which is fewer than the quorum, so the answers of council/1-blind decide."
+    assert f"0 of 3 seats gave a valid answer in council/3-reconsider, {decides}" in output
     assert "counted 0 of 3, could not read a, b, c, quorum not reached" in cli.run("show").stdout
 
 

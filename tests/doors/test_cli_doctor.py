@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from roundtable.voices.fault_server import FaultServer
 from tests.doors.command_line import PATIENCE, Cli
 from tests.doors.scripted_seats import council_seat
+from tests.ordinary_user import run_without_control_groups
 from tests.repository import sandbox
 
 SCRIPT = '[[turns]]\ntext = "ready"'
@@ -38,7 +40,7 @@ def test_every_voice_has_a_line_and_none_is_called_ok_without_being_asked(cli: C
     assert "– seat a: cli:nowhere: missing. There is no agent called `nowhere`." in output
     assert "✓ seat a: script:s.toml: script read (not tested)" in output
     assert "All is well" not in output
-    assert "`roundtable doctor --deep` asks every seat." in output
+    assert "`roundtable doctor --deep` asks every seat a question." in output
     data = json.loads(cli.run("doctor", "--json").stdout)
     assert (data["ok"], data["session_state"], data["roundtable_home"]["writable"]) == (True, "skipped", True)
 
@@ -49,8 +51,26 @@ def test_the_doctor_shows_the_sandbox_in_use_and_the_blocked_escape_attempts(cli
     cli.env["PATH"] = os.environ["PATH"]
     configure(cli, '[sandbox]\nuse = "bubblewrap"\n[seats.a]\nvoices = ["script:s.toml"]')
     output = cli.run("doctor").stdout
-    assert "✓ sandbox: bubblewrap, limits enforced by the " in output
-    assert "; 8 of 8 escape attempts blocked" in output
+    (line,) = [line for line in output.splitlines() if "sandbox: bubblewrap" in line]
+    assert line.split()[0] == ("–" if "limits not enforced" in line else "✓")
+    assert "; 9 of 9 escape attempts blocked" in line
+
+
+def test_the_deep_check_says_which_limits_are_not_enforced_and_how_they_were_exceeded(cli: Cli) -> None:
+    asyncio.run(sandbox())
+    cli.env["PATH"] = os.environ["PATH"]
+    configure(cli, '[sandbox]\nuse = "bubblewrap"\n[seats.a]\nvoices = ["script:s.toml"]')
+    variables = [f"{name}={value}" for name, value in cli.env.items()]
+    folder = ["sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(cli.work)]
+    doctor = [sys.executable, "-m", "roundtable", "doctor", "--deep", "--yes"]
+    output = run_without_control_groups(["env", *variables, *folder, *doctor]).stdout
+    (summary,) = [line for line in output.splitlines() if "sandbox: bubblewrap" in line]
+    assert "– sandbox: bubblewrap, limits not enforced: memory, processes" in summary
+    exceeded = [line for line in output.splitlines() if line.endswith("; this limit is not enforced here")]
+    memory = "escape attempt hold memory in unnamed files succeeded: 384 MB of memory; this limit is not enforced here"
+    assert f"– sandbox: {memory}" in output
+    assert f"; {18 - len(exceeded)} of 18 escape attempts blocked" in summary
+    assert "✗ sandbox" not in output
 
 
 def test_a_chosen_sandbox_that_is_not_available_is_a_problem(cli: Cli) -> None:
@@ -128,7 +148,7 @@ async def test_without_configured_seats_doctor_and_discuss_name_the_same_voices(
 
 def doctor_and_discuss(cli: Cli) -> None:
     output = cli.run("doctor").stdout
-    assert "requires --seat in a pipe" in output
+    assert "in a script, add `--seat`." in output
     assert "--seat ada=lab:alpha" in cli.run("discuss", "Why?", code=2).stderr
     with cli.terminal("discuss", "Why?") as terminal:
         screen = terminal.expect("Which seats?")
@@ -157,7 +177,7 @@ def test_the_deep_check_asks_before_it_starts(cli: Cli) -> None:
 
 def test_without_a_terminal_the_deep_check_needs_yes(cli: Cli) -> None:
     result = cli.run("doctor", "--deep", code=2, input="y\n")
-    assert "Add --yes." in result.stderr
+    assert "Add --yes to run it without asking." in result.stderr
     assert result.stdout == ""
 
 

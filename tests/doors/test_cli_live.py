@@ -13,7 +13,7 @@ from typing import Any
 import click
 import pytest
 
-from roundtable.core.events import decode_event_envelope
+from roundtable.core.events import event_from_json
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Absence, Decision, Outcome
 from roundtable.doors.cli.main import COMMANDS
@@ -167,7 +167,7 @@ def test_json_is_the_record_and_nothing_else(cli: Cli) -> None:
     lines = result.stdout.splitlines()
     assert result.stderr == ""
     for line in lines:
-        decode_event_envelope(line)
+        event_from_json(line)
     items = [json.loads(line) for line in lines]
     assert [item["seq"] for item in items if item["kind"] != "delta"] == list(
         range(1, 1 + sum(k != "delta" for k in kinds(items)))

@@ -14,13 +14,13 @@ from roundtable.core.faults import SessionHeld
 from roundtable.core.values import Seat
 from roundtable.doors.cli.output import print_error_with_help
 from roundtable.doors.cli.output_queue import OutputQueue
-from roundtable.doors.cli.panels import assign_terminal_colors, fit_panels_to_terminal
+from roundtable.doors.cli.panels import assign_terminal_colors, compute_terminal_panel_grid
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (110, 35), (40, 12), (200, 60), (20, 8)])
 @pytest.mark.parametrize("seats", [1, 2, 3, 5, 9])
 def test_panels_fit_the_terminal(seats: int, width: int, height: int) -> None:
-    columns, rows, tall = fit_panels_to_terminal(seats, width, height)
+    columns, rows, tall = compute_terminal_panel_grid(seats, width, height)
     assert columns * rows >= seats
     assert rows * tall + 3 <= max(height, rows * 3 + 3)
 

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roundtable.app.desk import Agenda, Places, Roundtable, Setup
-from roundtable.core.events import GateOpened, Recorded, decode_event_envelope
+from roundtable.core.events import GateOpened, Recorded, event_from_json
 from roundtable.core.ports import Lease
 from roundtable.core.values import Gate, Limits, Seat
 from roundtable.doors.cli.main import cli
@@ -103,7 +103,7 @@ def test_show_accepts_every_kind_of_address(address: str) -> None:
 def test_show_in_every_format() -> None:
     session = hold()
     lines = run("show", session, "--format", "jsonl").stdout.splitlines()
-    records = [decode_event_envelope(line) for line in lines]
+    records = [event_from_json(line) for line in lines]
     assert [record.seq for record in records if isinstance(record, Recorded)] == list(range(1, len(lines) + 1))
     assert run("show", "--format", "html").stdout.startswith("<!doctype html>")
     data = said("show", "--format", "json")

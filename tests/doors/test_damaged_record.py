@@ -80,7 +80,7 @@ def test_show_names_the_damage_and_recovers_what_can_be_read(cli: Cli) -> None:
 
 def test_verify_and_the_doctor_find_the_damage(cli: Cli) -> None:
     assert [fact["seq"] for fact in document(cli, "verify", code=1)["damaged"]] == [1, 3]
-    assert "damaged facts 1, 3" in cli.run("verify", code=1).stdout
+    assert "damaged events 1, 3" in cli.run("verify", code=1).stdout
     assert "roundtable verify" in document(cli, "doctor", code=1)["store"]["integrity"]
 
 

@@ -81,7 +81,7 @@ def test_the_project_is_exported_as_a_folder_or_a_zip_and_overwrites_nothing(cli
 def test_an_impossible_export_path_is_refused_in_one_sentence(cli: Cli, place: str, form: list[str]) -> None:
     before = sorted(path.name for path in cli.work.iterdir())
     refused = cli.run("project", "last", "--to", place, *form, code=2).stderr
-    assert re.search(r"does not name the project\.|could not be written: [\w ]+\.", refused)
+    assert re.search(r"does not contain a project name\.|could not be written: [\w ]+\.", refused)
     assert "Choose " in refused
     assert sorted(path.name for path in cli.work.iterdir()) == before
 

@@ -116,8 +116,8 @@ def test_a_review_shows_findings_locations_programs_and_missing_seats(cli: Cli) 
     assert "[gpt] Finds: The name says too little (low, maths.py:2)\n" in output
     assert "The proof by claude confirmed this claim: “half(0) divides by zero”.\n" in output
     assert "\n  F2: [low, maths.py:2] The name says too little\n" in output
-    assert "DEGRADED: counted 2 of 2, read the notices." in output
-    assert "No answer in review/2-examine, the round that decides on unproven findings: gpt (" in output
+    assert "DEGRADED: counted 2 of 2; read the notices." in output
+    assert "This seat did not answer in review/2-examine, the round that decides on unproven findings: gpt (" in output
     assert "\n  Reproduced:\n" in output
     assert "\n  Unproven:\n" in output
     assert "**" not in output

@@ -168,7 +168,7 @@ def test_a_change_undone_before_its_session_recorded_it_is_not_offered_again(sho
     decision = decide_change_applied(
         Decision(Outcome.REACHED, how=(), position="Sum the cart"), receipt, ChangeRehearsed("")
     )
-    assert "It has been undone since." in decision_sentence(decision)
+    assert "It has since been undone." in decision_sentence(decision)
     assert "To undo it" not in decision_sentence(decision)
 
 

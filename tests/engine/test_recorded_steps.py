@@ -48,5 +48,5 @@ async def test_a_session_resumes_after_an_update_that_rewords_its_notices() -> N
 
 @pytest.mark.parametrize("effect", [stage_end("", stage="design"), RunChecks(("lint",))])
 async def test_resume_rejects_a_step_that_was_recorded_with_another_effect(effect: Effect) -> None:
-    with pytest.raises(RecordMismatch, match="recorded with another effect"):
+    with pytest.raises(RecordMismatch, match="recorded with a different effect"):
         await resume_over_record(stage_end(""), effect)

@@ -23,7 +23,7 @@ from roundtable.core.text.diffs import split_diff_text_by_file
 from roundtable.core.text.file_names import is_generated_file_name, is_sensitive_file_name, is_test_file_name
 from roundtable.core.text.redaction import RedactedStream, Redactor
 from roundtable.core.text.slugs import make_slug_from_text
-from roundtable.core.text.strict_toml import load_toml, parse_toml_text
+from roundtable.core.text.strict_toml import parse_toml_text, parse_toml_with_depth_limit
 from roundtable.core.usage import Usage, is_plausible_usage
 from roundtable.core.values import Expect
 from roundtable.core.verdict import ParseStatus, Stance
@@ -51,8 +51,6 @@ from tests.fuzz.seeds import CHOICES, random_block
 
 Reader = Callable[[str], str]
 
-_MOST_MATCHED = 4_000
-"""Characters of a text on which edits are matched; matching takes quadratic time for repeated lines."""
 SECRET = "kA9-zQ3wX7vB5nM1"
 _STRUCTURAL_TAGS = ("answer", "check", "context", "memory", "note", "question")
 _OPENING_TAG = re.compile(rf"<\s*(?:{'|'.join(_STRUCTURAL_TAGS)})\s[^<>]{{0,100}}\bfrom\s*=", re.IGNORECASE)
@@ -166,7 +164,7 @@ def _read_toml(text: str) -> str:
 
 def _read_config(text: str) -> str:
     with contextlib.suppress(RoundtableError, tomllib.TOMLDecodeError):
-        parse_config(load_toml(text), Path("config.toml"))
+        parse_config(parse_toml_with_depth_limit(text), Path("config.toml"))
     return ""
 
 
@@ -178,7 +176,7 @@ def _match_edits(text: str) -> None:
 
 def _read_edits(text: str) -> str:
     """Edits are found or refused, and accepting all hunks of a draft gives the draft."""
-    _match_edits(text[:_MOST_MATCHED])
+    _match_edits(text)
     half = len(text) // 2
     before, after = text[:half].encode(errors="replace"), text[half:].encode(errors="replace")
     files = (DraftFile("notes.txt", before=before, after=after), DraftFile("a.py", before=None, after=after))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roundtable.core.values import Gate
-from roundtable.live.gate_options import live_gate_option_letters, match_live_gate_option, parse_live_gate_answer
+from roundtable.live.gate_options import live_gate_option_letters, match_live_gate_answer, match_live_gate_option
 
 FINAL_OPTIONS = ("apply", "myself", "later", "back", "choose", "reject")
 
@@ -19,10 +19,10 @@ def test_a_letter_is_accepted_if_it_means_only_one_option() -> None:
 
 def test_a_reason_can_follow_the_option() -> None:
     gate = Gate("decide", "What next?", FINAL_OPTIONS, default="later")
-    assert parse_live_gate_answer(gate, "b: think of the cache") == ("back", "think of the cache")
-    assert parse_live_gate_answer(gate, "apply") == ("apply", "")
-    assert parse_live_gate_answer(gate, "a look at the cache")[0] is None
-    assert parse_live_gate_answer(gate, ": nothing")[0] is None
+    assert match_live_gate_answer(gate, "b: think of the cache") == ("back", "think of the cache")
+    assert match_live_gate_answer(gate, "apply") == ("apply", "")
+    assert match_live_gate_answer(gate, "a look at the cache")[0] is None
+    assert match_live_gate_answer(gate, ": nothing")[0] is None
 
 
 def test_a_gate_is_answered_by_number_name_or_an_empty_line() -> None:

@@ -119,11 +119,11 @@ def test_the_decision_shows_its_basis() -> None:
         "s", [Recorded(1, "", "s", SessionOpened(CHARTER)), Recorded(2, "", "s", DecisionMade(decision))]
     )
     lines = [line.plain() for line in live_decision_lines(session, "here")]
-    assert lines[1] == "DEGRADED: counted 3 of 3, read the notices."
+    assert lines[1] == "DEGRADED: counted 3 of 3; read the notices."
     assert lines.index("Decision reached: REST") > 1
     assert (
-        "Counted 3 of 3 (claude, gpt, grok†; † counted at the blind position because the change had no stated reason)."
-        in lines
+        "Counted 3 of 3 seats (claude, gpt, grok†; † counted at the blind position because the change had no stated "
+        "reason)." in lines
     )
     assert " *A   1 → 2   REST" in lines
     assert "  Use REST." in lines

@@ -15,7 +15,7 @@ from roundtable.core.faults import Fault
 from roundtable.core.ports import Voice
 from roundtable.core.values import Reply, Request
 from roundtable.voices import models
-from roundtable.voices.endpoints import DialectName, Endpoint, load_shipped_provider_endpoints, parse_provider_endpoint
+from roundtable.voices.endpoints import DialectName, Endpoint, load_shipped_voice_endpoints, parse_voice_endpoint
 from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
 from tests.kits.voice_kit import Stage, VoiceKit, collect_events, last_event, make_request
@@ -30,7 +30,7 @@ BASES = {"anthropic": "", "gemini": "/v1beta"}
 @pytest.fixture(scope="module")
 def llama_server() -> Generator[Served, None, None]:
     folder = Places.of_this_person().models
-    got = asyncio.run(models.download_model_weights(SMALL, folder))
+    got = asyncio.run(models.download_embedded_model(SMALL, folder))
     assert isinstance(got, Path), got
     with llama(got) as served:
         yield served
@@ -109,8 +109,8 @@ class RealKit(VoiceKit):
     async def stage(self, request: pytest.FixtureRequest, llama_server: Served) -> AsyncGenerator[Stage, None]:
         served = self.served(request)
         base_url = served.url + BASES.get(self.dialect, "/v1")
-        habits = {"headers": load_shipped_provider_endpoints()["llamacpp"].headers, "local": True}
-        endpoint = parse_provider_endpoint("real", {"base_url": base_url, "dialect": self.dialect, **habits})
+        habits = {"headers": load_shipped_voice_endpoints()["llamacpp"].headers, "local": True}
+        endpoint = parse_voice_endpoint("real", {"base_url": base_url, "dialect": self.dialect, **habits})
         stage = RealStage(endpoint, served, llama_server)
         yield stage
         await stage.client.aclose()

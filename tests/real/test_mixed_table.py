@@ -36,7 +36,7 @@ def _alone() -> None:
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    got = asyncio.run(models.download_model_weights(MODEL, Places.of_this_person().models))
+    got = asyncio.run(models.download_embedded_model(MODEL, Places.of_this_person().models))
     assert isinstance(got, Path), got
     return got
 

@@ -14,9 +14,9 @@ from roundtable.core.effects import Candidate, CandidatesTried, MoveDrafted
 from roundtable.core.events import ChangeUndone, EffectDone, EffectStarted, GateAnswered, SessionOpened
 from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.core.text.sanitize import reveal_hidden_characters
-from roundtable.report.change_words import describe_hunk_provenance, describe_hunk_request
+from roundtable.report.change_words import describe_hunk_provenance, describe_hunk_request_origin
 from roundtable.report.html import render_session_page
-from roundtable.report.step_words import describe_running_step, describe_step_result, render_step_result_lines
+from roundtable.report.step_words import describe_step_result, render_step_result_lines, running_step_sentence
 from roundtable.report.summary import report_session_as_data
 from roundtable.report.transcript import render_transcript
 from tests.doors.recorded_change import (
@@ -49,7 +49,7 @@ def test_the_request_of_a_hunk_is_quoted() -> None:
     build = msgspec.structs.replace(CHARTER, slug="2026-11-16-log-in", question=task)
     apply = msgspec.structs.replace(build, settings={"of": "0192-ab", "position": "Use tokens"})
     asked = [("2026-11-16-log-in", build), ("0192-ab", apply), ("D-12", apply), ("", apply)]
-    assert [describe_hunk_request(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
+    assert [describe_hunk_request_origin(fold_session(SessionOpened(charter)), by) for by, charter in asked] == [
         "the task “Log in twice, and whatever else one could want of a door th…”",
         "the decision “Use tokens”",
         "D-12",
@@ -122,7 +122,7 @@ def test_each_step_is_described_while_it_runs_and_when_it_is_done() -> None:
         for event in (*EVENTS_UNTIL_PLAN, *events_after_answer(GateAnswered("approve", "all")))
         if not isinstance(event, GateAnswered)
     ]
-    begun = [describe_running_step(fact.effect) for fact in facts if isinstance(fact, EffectStarted)]
+    begun = [running_step_sentence(fact.effect) for fact in facts if isinstance(fact, EffectStarted)]
     assert begun[0] == "Running the candidates of ada, bob in the sandbox."
     done = ["\n".join(render_step_result_lines(fact.result)) for fact in facts if isinstance(fact, EffectDone)]
     assert done[0].splitlines() == [

@@ -11,7 +11,7 @@ import pytest
 
 import roundtable
 from roundtable.core.refusals import Refusal, RefusalCode, RefusalKind, distinct_refusals
-from roundtable.report.refusals import refusal_sentence, refusal_sentences, refusal_template_fields
+from roundtable.report.refusals import refusal_sentence, refusal_sentence_fields, refusal_sentences
 
 NUMBERS = ("bytes", "count", "limit", "line", "others")
 SOURCES = Path(roundtable.__file__).parent
@@ -38,7 +38,7 @@ def _code_names(args: list[ast.expr]) -> Iterator[str]:
 def test_every_code_has_a_sentence_and_is_used() -> None:
     assert {code for _, code, _ in _refusing_calls()} == set(RefusalCode) - {RefusalCode.SAID}
     for code in RefusalCode:
-        facts = {name: 2 if name in NUMBERS else "x" for name in refusal_template_fields(code)}
+        facts = {name: 2 if name in NUMBERS else "x" for name in refusal_sentence_fields(code)}
         assert refusal_sentence(Refusal("src/a.py", code, facts))
 
 
@@ -50,7 +50,7 @@ def test_every_place_that_refuses_gives_the_facts_of_its_sentence() -> None:
     }
     assert len(given) > 70
     assert {
-        place: (code, facts) for place, (code, facts) in given.items() if facts != refusal_template_fields(code)
+        place: (code, facts) for place, (code, facts) in given.items() if facts != refusal_sentence_fields(code)
     } == {}
 
 
@@ -86,7 +86,7 @@ def test_every_kind_has_a_code_and_only_merging_has_codes_without_a_kind() -> No
         ),
         (
             Refusal.of("a.py", RefusalCode.LINES_REPEATED, count=2, line="it's {x}"),
-            'a.py cannot be edited. The lines to replace occur 2 times: "it\'s {x}"….',
+            'a.py cannot be edited. The lines to replace, which start with "it\'s {x}", occur 2 times.',
         ),
         (Refusal.of("", RefusalCode.SEAT_LACKS_SYMBOL, seat="gpt", symbol="f"), "gpt has no f in any file."),
         (Refusal.of("a\u202e.py", RefusalCode.PATH_INVISIBLE), r"a\u202e.py contains invisible characters."),

@@ -10,7 +10,7 @@ import pytest
 from roundtable.core.session import Session
 from roundtable.report.second_opinion_run import (
     build_second_opinion_report,
-    render_second_opinion_files,
+    render_second_opinion_document_files,
     render_second_opinion_json,
     render_second_opinion_markdown,
     render_second_opinion_run_id,
@@ -109,7 +109,7 @@ async def test_session_files_are_stored_under_their_key_and_locked_only_while_he
     harness, session = await held(follow_up=False)
     records = await harness.records()
     key, run = build_second_opinion_report(session).session_key, render_second_opinion_run_id(session)
-    files = render_second_opinion_files([(session, records)], None)
+    files = render_second_opinion_document_files([(session, records)], None)
     assert sorted(files) == [
         f"logs/runs/{key}/{run}.jsonl",
         f"logs/sessions/{key}.jsonl",
@@ -120,7 +120,7 @@ async def test_session_files_are_stored_under_their_key_and_locked_only_while_he
     assert json.loads(files[f"sessions/{key}/session.json"])["runs"] == [run]
     assert len(files[f"logs/sessions/{key}.jsonl"].splitlines()) == len(records)
     assert (
-        render_second_opinion_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"]
+        render_second_opinion_document_files([(session, records)], "host:1:2:3")[f"sessions/{key}/session.lock"]
         == "host:1:2:3\n"
     )
 

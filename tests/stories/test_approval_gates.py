@@ -15,7 +15,7 @@ from roundtable.core.faults import UsageError
 from roundtable.core.ledger import EntryKind
 from roundtable.core.values import Outcome
 from roundtable.doors.mcp.session_view import build_mcp_meeting_status, render_mcp_meeting_text
-from roundtable.report.change_words import describe_hunk_request
+from roundtable.report.change_words import describe_hunk_request_origin
 from roundtable.report.reasons import decision_sentence, notice_sentences
 from tests.core.test_redaction import token
 from tests.repository import git, sandbox, write
@@ -273,7 +273,7 @@ async def test_advance_approval_covers_the_repair_of_a_change_that_relies_on_unc
     session = await bench.sessions.get(meeting.session)
     broken, sound = (result for result in session.results.values() if isinstance(result, ChangeRehearsed))
     assert (broken.broken_checks, broken.leans) == (("tests", "its own tests"), ("helper.py",))
-    assert "passes with uncommitted ones: helper.py" in meeting.prompt("build/3-repair", "claude")
+    assert "passes with this uncommitted file: helper.py" in meeting.prompt("build/3-repair", "claude")
     assert (sound.broken_checks, sound.leans) == ((), ())
     assert {id: answer.option for id, answer in session.answers.items()} == {"approve": "all", "approve-2": "all"}
     assert decision.next_step == "applied"
@@ -287,7 +287,7 @@ async def test_advance_approval_never_confirms_an_irreversible_deletion(bench: R
     reply = {"text": files_reply({"slug.py": SLUG}) + "\nDELETE notes.txt\n"}
     decision = await DeskMeeting(bench, claude=[reply]).hold("build", TASK, answers={**YES, "destroy": "confirm"})
     assert decision.outcome is Outcome.DEADLOCK
-    assert "was not confirmed with the exact phrase" in decision_sentence(decision)
+    assert "were not confirmed with the exact phrase" in decision_sentence(decision)
     assert (code / "notes.txt").exists()
     assert (code / "slug.py").read_text() == STUB
 
@@ -340,7 +340,7 @@ async def test_the_decision_names_an_uncommitted_file_that_the_tests_need(bench:
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG))
     decision = await meeting.hold("build", TASK, answers=YES)
     assert decision.next_step == "applied"
-    needed = "A check fails on the committed files and passes with uncommitted ones: samples.py."
+    needed = "A check fails on the committed files but passes with this uncommitted file: samples.py."
     assert needed in decision_sentence(decision)
     assert "Checks: tests=failed" in git(code, "log", "-1", "--format=%B"), "the commit says what is true of it"
 
@@ -360,7 +360,7 @@ async def test_a_hunk_in_a_file_that_nobody_asked_for_is_flagged(bench: Roundtab
     carried = await bench.sessions.get(later)
     plan = next(result for result in carried.results.values() if isinstance(result, ChangePlanned))
     assert plan.unasked == ("README.md#1",), "nor did a decision that only says which files somebody changed"
-    assert describe_hunk_request(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
+    assert describe_hunk_request_origin(carried, plan.hunks[-1].asked_by).startswith(f"the task “{TASK[:20]}")
 
 
 @pytest.mark.feature("S3.14", "S4.102", "S4.103")

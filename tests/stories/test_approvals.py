@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.app.desk import Roundtable
+from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Outcome
 from roundtable.report.reasons import decision_sentence
 from tests.stories.desk_meeting import DeskMeeting
@@ -51,7 +52,8 @@ async def test_without_enough_approvals_the_person_is_not_asked_to_write_the_cha
     meeting = table(bench, FINE, gemini)
     decision = await meeting.hold("build", TASK, answers=YES, settings={"approvals": needed})
     assert decision.outcome is Outcome.DEADLOCK
-    assert f"of the {needed} needed seats that did not write the change approved it" in decision_sentence(decision)
+    approvals = pluralize(needed, "approval")
+    assert f"The change needs {approvals} from seats that did not write it, and got " in decision_sentence(decision)
     assert ("tabs are not handled" in decision_sentence(decision)) == (gemini == NOT_SO)
     assert "approve" not in (await bench.sessions.get(meeting.session)).gates
     assert (code / "slug.py").read_text() == STUB

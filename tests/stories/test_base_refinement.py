@@ -116,7 +116,7 @@ async def test_a_request_that_a_judge_makes_in_only_one_order_is_discarded_with_
     meeting = DeskMeeting(bench, claude=slug_writer(SLUG), gpt=slug_writer(JOINED_SLUG), gemini=judge)
     decision = await meeting.hold("build", TASK, answers={"approve": "all"}, seed=7)
     assert (
-        "Requests discarded, because the judge made them in only one order of the candidates: "
+        "Requests discarded, because the judge made them in only one of the two candidate orders: "
         "“replace slugify by gpt's”." in decision_sentence(decision)
     )
     assert (code / "slug.py").read_text() == SLUG

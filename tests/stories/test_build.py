@@ -17,7 +17,7 @@ from roundtable.core.events import Delta
 from roundtable.core.session import Session
 from roundtable.core.values import Decision, Outcome
 from roundtable.report.reasons import decision_sentence, notice_sentences
-from roundtable.workshop.trial.interpreter import isolated_test_command
+from roundtable.workshop.trial.interpreter import isolated_trial_test_command
 from tests.repository import git, sandbox, write
 from tests.stories.desk_meeting import DeskMeeting
 from tests.stories.slug_project import (
@@ -79,7 +79,7 @@ async def test_the_passing_candidate_wins_and_is_committed_once_a_person_approve
     last = last_trial(await bench.sessions.get(meeting.session))
     assert {candidate.seat: candidate.passed for candidate in last.candidates} == {"claude": False, "gpt": True}
     runs = {check.argv[1:3] for candidate in last.candidates for check in candidate.checks if check.name == "tests"}
-    assert runs == {isolated_test_command("python", "pytest")[1:3]}
+    assert runs == {isolated_trial_test_command("python", "pytest")[1:3]}
     message = git(code, "log", "-1", "--format=%B")
     assert "Produced-By: gpt" in message
     assert f"Roundtable-Session: {meeting.session}" in message
@@ -212,7 +212,7 @@ async def test_a_verdict_that_depends_on_order_or_name_is_discarded(bench: Round
     )
     decision = await meeting.hold("build", TASK, seed=7)
     assert (
-        "Votes not counted, because the judge changed its vote with the order of the candidates: gemini."
+        "Votes not counted, because the judge reversed its vote when the order was swapped: gemini."
         in decision_sentence(decision)
     )
 
@@ -223,7 +223,10 @@ async def test_if_no_judge_answers_the_decision_says_which_candidate_was_taken_a
     silent = {"round": "*-judge*", "fault": "overloaded"}
     meeting = DeskMeeting(bench, claude=[silent, *slug_writer(SLUG)], gpt=[silent, *slug_writer(JOINED_SLUG)])
     decision = await meeting.hold("build", TASK, seed=7)
-    taken = f"No judge answered, so {decision.author}'s candidate was chosen, as the first of the equal candidates."
+    taken = (
+        f"No judge answered, so {decision.author}'s candidate was chosen, because it is the first of the equally good "
+        "candidates."
+    )
     assert taken in decision_sentence(decision)
 
 

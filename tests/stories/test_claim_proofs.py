@@ -91,9 +91,7 @@ async def test_repeating_a_refuted_objection_does_not_restore_it(desk: Roundtabl
     assert (await meeting.hold("knights", **NAMED)).outcome is Outcome.REACHED
     for seat in ("claude", "gpt"):
         prompt = meeting.prompt("knights/2-respond", seat)
-        assert (
-            f"Claimed: {OBJECTION}\nRunning it showed that this is not so (exit code 1).\n```\n{FORGETS}\n```" in prompt
-        )
+        assert f"Claimed: {OBJECTION}\nThe program refuted this claim (exit code 1).\n```\n{FORGETS}\n```" in prompt
 
 
 async def test_a_point_with_a_confirmed_claim_is_agreed_without_discussion(desk: Roundtable) -> None:
@@ -191,7 +189,7 @@ async def test_without_a_sandbox_the_meeting_continues_and_says_why_no_proof_ran
     )
     decision = await meeting.hold("knights", **NAMED)
     assert decision.outcome is Outcome.REACHED
-    assert "Claimed: It stores\nIt could not be run: " in meeting.prompt("knights/2-respond", "gpt")
+    assert "Claimed: It stores\nThe program could not be run: " in meeting.prompt("knights/2-respond", "gpt")
     assert not any("running it" in basi for basi in decision.basis)
 
 

@@ -264,8 +264,8 @@ async def test_a_round_without_a_quorum_leaves_the_decision_to_the_previous_roun
     assert decision.basis == ("council/1-blind",)
     assert decision.degraded
     assert notice_sentences(decision)[0] == (
-        "1 of 3 seats gave a valid answer in council/3-reconsider: fewer than the quorum. "
-        "So the answers of council/1-blind decide."
+        "1 of 3 seats gave a valid answer in council/3-reconsider, which is fewer than the quorum, "
+        "so the answers of council/1-blind decide."
     )
 
 

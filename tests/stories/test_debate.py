@@ -263,7 +263,9 @@ async def test_one_seat_drafts_the_plan_and_agreement_alone_never_permits_its_ex
     session = await harness.session()
     assert session.rounds[PLAN].opened.electorate == ("claude",)
     assert 'This was decided:\n\n<answer from="position">\nUse REST' in last_message(harness, PLAN, "claude")
-    assert session.gates["execute"].question.endswith("a plan for: Use REST. Shall it be carried out?")
+    assert session.gates["execute"].question.endswith(
+        "a plan for this decision: Use REST. Should the plan be carried out?"
+    )
     assert session.answers["execute"].option == "no", "nobody was there to say yes"
     assert decision.next_step == ""
 

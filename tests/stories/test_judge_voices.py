@@ -97,7 +97,7 @@ async def test_a_failing_judge_voice_is_replaced_by_the_seats_own_with_a_notice(
         ("requirements/1-judge",),
     )
     assert substitution.fault.kind is FaultKind.OVERLOADED
-    assert "near:503" in phrases.describe_substitutions(session)[0]
+    assert "near:503" in phrases.describe_voice_substitutions(session)[0]
 
 
 async def test_a_meeting_without_a_judge_has_no_judge_voices(town: TwoServers) -> None:

@@ -295,7 +295,7 @@ name = "score_threshold"
 [[gates]]
 id = "go"
 after = "score"
-question = "Shall it be carried out?"
+question = "Should the plan be carried out?"
 options = ["apply", "no"]
 default = "no"
 """
@@ -415,7 +415,8 @@ async def test_seats_are_warned_of_a_decree_while_they_can_still_answer_it() -> 
     warned = {
         call.call.partition("#")[0]
         for call in harness.voices.calls
-        if "The proposal of A repeats R-1a2b3c without answering it." in call.messages[-1].text
+        if "The proposal of A repeats R-1a2b3c without answering the objections to it, so it cannot win."
+        in call.messages[-1].text
     }
     assert warned == {f"council/3-reconsider/{seat}" for seat in ("claude", "gpt", "gemini")}
 

@@ -50,7 +50,7 @@ async def test_if_every_judge_fails_the_candidate_with_the_best_test_results_is_
     meeting, decision, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     assert (end.how, end.judge, end.base) == ("run", "", "claude")
     assert "claude, gpt and gemini did not answer as judge." in stage_notice_sentences(end)
-    assert end.text == "Files written: shout.py, test_shout.py.\nRunning them put it before the others."
+    assert end.text == "Files written: shout.py, test_shout.py.\nRunning the candidates ranked this one first."
     assert "development-dispute" not in (await bench.sessions.get(meeting.session)).gates
     assert decision.degraded
 

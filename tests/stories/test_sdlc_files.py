@@ -200,7 +200,7 @@ async def test_without_a_consensus_all_seats_write_again_with_open_points_and_th
     seats["gpt"].append({"round": "*/2-write", "text": files_reply({"accounts.py": later})})
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     again = meeting.prompt("development/2-write", "gpt")
-    assert "The judge sees no consensus yet. This is open:" in again
+    assert "The judge sees no consensus yet. Open points:" in again
     assert "- Keep users in a dict\n- Keep users in a file" in again
     assert "The candidate passed everything that was run." in again
     assert "the judge calls your work candidate-A" in again
@@ -282,7 +282,7 @@ async def test_if_no_candidate_passes_all_seats_write_again_before_a_judge_is_as
     seats = {"claude": writer_turns(broken, broken), "gpt": writer_turns(broken, whole)}
     meeting, _, (end,) = await hold_stages(bench, DEVELOPMENT, seats=seats)
     again = meeting.prompt("development/2-write", "gpt")
-    assert "Nothing that was written passed what was run." in again
+    assert "No candidate passed the checks and tests that were run." in again
     assert "Not written. accounts.py: accounts.py would not parse" in again
     assert (end.how, end.base) == ("alone", "gpt")
     assert await files_after_stage(bench, end) == whole

@@ -36,7 +36,7 @@ async def test_for_a_project_that_is_too_large_seats_get_a_map_and_file_names_wi
     for round in ("requirements/1-draft", "development/1-write"):
         prompt = meeting.prompt(round, "gpt")
         assert "raise NotImplementedError" in prompt, "what fits is shown"
-        assert "These are not shown; the map of the program says what they hold." in prompt
+        assert "The following files are not shown; the map of the program describes them." in prompt
         assert '<answer from="unshown">\nreports.py\n</answer>' in prompt
         assert '<context from="map of the program">' in prompt
         assert "def report_1999" not in prompt

@@ -144,7 +144,8 @@ async def test_a_judge_reads_unsigned_answers_and_the_stage_says_that_its_own_is
     assert "claude:" not in read
     assert "gpt:" not in read
     assert decision_sentence(decision) == (
-        "1 stage was held: requirements. In requirements the judge also judged its own answer, shown without a name."
+        "1 stage was held: requirements. In requirements, the judge also judged its own answer, which was "
+        "shown without a name."
     )
     assert notice_sentences(decision) == (), "nothing is amiss with that"
     assert decision.next_step == "", "there is nothing to hand over"

@@ -117,11 +117,12 @@ async def test_an_agreement_names_its_conditions_and_that_only_one_model_answere
     decision = await hold_meeting(harness)
     session = await harness.session()
     assert decision_sentence(decision).endswith(
-        "recommend the same answer in the first round. claude sees risks that must be settled first."
+        "recommend the same answer in the first round. claude sees risks that must be resolved first."
     )
     assert decision.position == next(proposal.text for proposal in decision.proposals if proposal.id == decision.winner)
     text = "All 2 counted seats used the same voice, script:test."
-    assert f"Counted 2 of 2 (claude, opencode). {text}" in live_lines_as_text(live_decision_lines(session, "here"))
+    lines = live_lines_as_text(live_decision_lines(session, "here"))
+    assert f"Counted 2 of 2 seats (claude, opencode). {text}" in lines
     assert text in render_transcript(session)
     assert text in render_session_page(session)
     assert not decision.degraded
@@ -241,7 +242,7 @@ async def test_the_synthesis_is_made_without_a_model_and_quotes_every_seat() -> 
     decision = await hold_meeting(harness, seats=(*PAIR, "gemini"))
     assert await round_names(harness) == [FIRST, BALLOT], "no model is asked to put it together"
     assert decision.text == (
-        "claude and opencode recommend the same:\n"
+        "claude and opencode make the same recommendation:\n"
         "- claude (yes): “Split it”\n"
         "- opencode (yes): “Split the bridge off”\n\n"
         "gemini recommends:\n"

@@ -11,7 +11,7 @@ import pytest
 
 from roundtable.core.ports import Voice
 from roundtable.core.values import Message, Reply, Request
-from roundtable.voices.endpoints import DialectName, parse_provider_endpoint
+from roundtable.voices.endpoints import DialectName, parse_voice_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice, PriceLookup
@@ -49,7 +49,7 @@ class Lab(Stage):
     def voice(self, model: str = "alpha", *, price: PriceLookup | None = None, **more: Any) -> HttpVoice:
         """A voice of an endpoint with this data."""
         data = {"base_url": self.server.base(self.dialect), "dialect": self.dialect, "local": True, **more}
-        return HttpVoice(parse_provider_endpoint("lab", data), model, self.client, key=SECRET, price=price)
+        return HttpVoice(parse_voice_endpoint("lab", data), model, self.client, key=SECRET, price=price)
 
     async def say(self, model: str, request: Request | None = None, **more: Any) -> Said:
         """Everything a model of that name says."""
@@ -87,7 +87,7 @@ async def open_lab(dialect: DialectName) -> AsyncGenerator[Lab, None]:
     """A laboratory that lets in only those with the key."""
     async with (
         FaultServer(key=SECRET) as server,
-        open_provider_http_client(parse_provider_endpoint("lab", {"base_url": server.url, "local": True})) as client,
+        open_provider_http_client(parse_voice_endpoint("lab", {"base_url": server.url, "local": True})) as client,
     ):
         yield Lab(dialect, server, client)
 

@@ -9,7 +9,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.agents.catalog import load_shipped_agent_clis
-from roundtable.voices.prices import compute_voice_call_price
+from roundtable.voices.prices import compute_provider_call_price
 from roundtable.voices.tariffs import Tariffs
 from tests.kits.voice_kit import collect_events, last_event, make_request
 from tests.voices.agents import ENVIRON, scripted
@@ -77,7 +77,7 @@ async def test_usage_says_whether_a_plan_or_a_key_pays(
 async def test_usage_without_a_reported_cost_is_priced_by_the_price_list(
     name: str, key: str, prices: str, model: str
 ) -> None:
-    price = await compute_voice_call_price(prices, model, Usage(10, 4))
+    price = await compute_provider_call_price(prices, model, Usage(10, 4))
     assert price
     by_key = await reply_of(name, "answer", {**ENVIRON, key: "k"})
     assert by_key.usage == Usage(10, 4, cost_usd=price)
@@ -91,7 +91,7 @@ async def test_a_quote_has_no_price_if_the_run_has_none(name: str) -> None:
     tariff = Tariffs({}, load_shipped_agent_clis, key).find_tariff(f"cli:{name}")
     used = (await reply_of(name, "answer", {**ENVIRON, **key})).usage
     assert (tariff.paid, used.cost_usd) == ("tokens", None)
-    assert await compute_voice_call_price(tariff.prices, tariff.model, used) is None
+    assert await compute_provider_call_price(tariff.prices, tariff.model, used) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Message
 from roundtable.voices.dialects.anthropic import AnthropicReplyReader
-from roundtable.voices.endpoints import load_shipped_provider_endpoints
+from roundtable.voices.endpoints import load_shipped_voice_endpoints
 from roundtable.voices.reply_stream import ReplyStream
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import last_event, make_request
@@ -124,7 +124,7 @@ class TestBody:
         assert "output_config" not in old
 
     async def test_newer_models_get_no_sampling_settings(self, lab: Lab) -> None:
-        shipped = load_shipped_provider_endpoints()["anthropic"]
+        shipped = load_shipped_voice_endpoints()["anthropic"]
         habits: dict[str, Any] = {"omit_for": shipped.omit_for}
         assert "temperature" in await lab.body(model=shipped.default_model, **habits)
         assert "temperature" not in await lab.body(model="claude-opus-4-7", **habits)

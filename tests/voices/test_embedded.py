@@ -40,7 +40,7 @@ VERDICT = {
 def models_dir() -> Path:
     """The folder that keeps models between runs; the small model is downloaded if it is missing."""
     folder = Places.of_this_person().models
-    got = asyncio.run(models.download_model_weights(SMALL, folder))
+    got = asyncio.run(models.download_embedded_model(SMALL, folder))
     assert isinstance(got, Path), got
     return folder
 
@@ -262,4 +262,4 @@ def test_a_missing_runtime_is_reported_with_how_to_install_it(tmp_path: Path) ->
     """
     out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert out.stdout.startswith("missing")
-    assert "Run `roundtable models`: it shows how to install it." in out.stdout
+    assert "Run `roundtable models` to see how to install the runtime." in out.stdout

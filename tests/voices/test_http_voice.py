@@ -13,7 +13,7 @@ import pytest
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.values import Reply, Usage
 from roundtable.voices import http_client
-from roundtable.voices.endpoints import DialectName, Endpoint, parse_provider_endpoint
+from roundtable.voices.endpoints import DialectName, Endpoint, parse_voice_endpoint
 from roundtable.voices.fault_server import DEFAULT_ANSWER_TEXT
 from roundtable.voices.http_client import open_provider_http_client
 from roundtable.voices.http_voice import HttpVoice
@@ -231,7 +231,7 @@ async def test_cookies_of_a_server_are_not_kept() -> None:
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server, open_provider_http_client(parse_provider_endpoint("lab", {"base_url": url})) as client:
+    async with server, open_provider_http_client(parse_voice_endpoint("lab", {"base_url": url})) as client:
         for _ in range(2):
             assert (await client.get(url)).headers["set-cookie"] == "who=you"
     assert len(requests) == 2

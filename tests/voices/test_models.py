@@ -97,7 +97,7 @@ class RecordedProgress:
 
 
 async def download(known: dict[str, EmbeddedModel], folder: Path, **more: Any) -> Path | Fault:
-    return await models.download_model_weights("tiny", folder, models=known, **more)
+    return await models.download_embedded_model("tiny", folder, models=known, **more)
 
 
 async def test_a_model_is_downloaded_from_an_address_with_progress(server: IndexServer, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_two_processes_download_a_model_once(server: IndexServer, tmp_path: Path
     code = (
         "import asyncio, json, sys, msgspec; from pathlib import Path; from roundtable.voices import models\n"
         f"tiny = msgspec.convert(json.loads({json.dumps(models)!r}), models.EmbeddedModel)\n"
-        f"print(asyncio.run(models.download_model_weights('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
+        f"print(asyncio.run(models.download_embedded_model('tiny', Path({str(tmp_path)!r}), models={{'tiny': tiny}})))"
     )
     server.delay = threading.Event()
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -319,7 +319,7 @@ class TestChoosing:
 
     def test_without_models_the_help_says_how_to_download_one(self, tmp_path: Path) -> None:
         assert models.find_embedded_model_files(tmp_path) == {}
-        assert models.find_default_voice_model(tmp_path) is None
+        assert models.find_default_embedded_model(tmp_path) is None
         fault = models.resolve_embedded_model_file("", tmp_path)
         assert isinstance(fault, Fault)
         assert "roundtable models get smollm2-135m" in fault.help
@@ -331,8 +331,8 @@ class TestChoosing:
     def test_the_default_is_the_most_useful_model_until_one_is_chosen(self, tmp_path: Path) -> None:
         small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
         assert models.resolve_embedded_model_file("", tmp_path) == useful
-        assert models.set_default_voice_model("smollm2-135m", tmp_path) == small
-        assert models.find_default_voice_model(tmp_path) == "smollm2-135m"
+        assert models.set_default_embedded_voice_model("smollm2-135m", tmp_path) == small
+        assert models.find_default_embedded_model(tmp_path) == "smollm2-135m"
         assert models.resolve_embedded_model_file("default", tmp_path) == small
 
     def test_a_chosen_model_that_is_gone_is_ignored(self, tmp_path: Path) -> None:
@@ -345,8 +345,8 @@ class TestChoosing:
         path.parent.mkdir()
         path.write_bytes(b"GGUF....")
         assert models.resolve_embedded_model_file(str(path), tmp_path) == path
-        assert models.set_default_voice_model(str(path), tmp_path) == path
-        assert models.find_default_voice_model(tmp_path) == str(path)
+        assert models.set_default_embedded_voice_model(str(path), tmp_path) == path
+        assert models.find_default_embedded_model(tmp_path) == str(path)
 
     def test_other_model_files_are_found_by_their_names(self, tmp_path: Path) -> None:
         (tmp_path / "mine.gguf").write_bytes(b"GGUF")
@@ -367,7 +367,7 @@ class TestChoosing:
     async def test_an_unknown_model_name_suggests_the_nearest(self, tmp_path: Path) -> None:
         for fault in (
             models.resolve_embedded_model_file("smolm2-135m", tmp_path),
-            await models.download_model_weights("smolm2-135m", tmp_path),
+            await models.download_embedded_model("smolm2-135m", tmp_path),
         ):
             assert isinstance(fault, Fault)
             assert "Did you mean `smollm2-135m`?" in fault.message

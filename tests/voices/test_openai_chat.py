@@ -9,6 +9,7 @@ import pytest
 
 from roundtable.core.values import Usage
 from roundtable.voices.dialects.openai_chat import OpenAIChatReplyReader
+from roundtable.voices.reply_stream import ReplyStream
 from tests.kits.fault_kit import SECRET
 from tests.kits.voice_kit import make_request
 from tests.voices.lab import DialectKit, Lab, open_lab
@@ -54,6 +55,20 @@ def test_tokens_written_to_a_cache_are_counted_separately() -> None:
     details = b'"prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20}'
     usage = read_usage(b'"prompt_tokens": 100, "completion_tokens": 5, ' + details)
     assert (usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) == (100, 60, 20)
+
+
+EVENT = b'data: {"choices": [{"delta": {"content": "Hi."}}]}'
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_stream_may_begin_with_a_byte_order_mark_and_end_its_lines_with_carriage_returns(
+    end: bytes, size: int
+) -> None:
+    stream = ReplyStream("lab:alpha", "", OpenAIChatReplyReader())
+    data = b"\xef\xbb\xbf" + end.join((EVENT, b"", EVENT, b"", b"data: [DONE]", b"", b""))
+    words = "".join(stream.feed(data[start : start + size]) for start in range(0, len(data), size))
+    assert (words, stream.done) == ("Hi.Hi.", True)
 
 
 def test_content_in_parts_is_read() -> None:

@@ -14,9 +14,9 @@ from genai_prices.data import providers
 from roundtable.core.faults import Fault
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.agents.catalog import load_shipped_agent_clis, parse_agent_cli
-from roundtable.voices.endpoints import load_shipped_provider_endpoints, parse_provider_endpoint
+from roundtable.voices.endpoints import load_shipped_voice_endpoints, parse_voice_endpoint
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import compute_voice_call_price
+from roundtable.voices.prices import compute_provider_call_price
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariff, Tariffs
 from tests.kits.voice_kit import collect_events, last_event
@@ -37,14 +37,14 @@ def find_list_price(provider: str, model: str, field: str) -> float:
 async def test_input_and_output_have_their_own_prices() -> None:
     dear, cheap = find_list_price("openai", "gpt-4o", "output_mtok"), find_list_price("openai", "gpt-4o", "input_mtok")
     by_hand = (1000 * cheap + 100 * dear) / MILLION
-    assert await compute_voice_call_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
+    assert await compute_provider_call_price("openai", "gpt-4o", Usage(1000, 100)) == pytest.approx(by_hand)
 
 
 async def test_tokens_read_from_a_cache_are_cheaper() -> None:
     fields = ("input_mtok", "cache_read_mtok", "output_mtok")
     fresh, cached, out = (find_list_price("openai", "gpt-4o", field) for field in fields)
     by_hand = (400 * fresh + 600 * cached + 100 * out) / MILLION
-    assert await compute_voice_call_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
+    assert await compute_provider_call_price("openai", "gpt-4o", Usage(1000, 100, 600)) == pytest.approx(by_hand)
     assert cached < fresh
 
 
@@ -53,7 +53,7 @@ async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     fresh, cached, written, out = (find_list_price("anthropic", "claude-haiku-4-5", field) for field in fields)
     by_hand = (100 * fresh + 600 * cached + 300 * written + 50 * out) / MILLION
     used = Usage(1000, 50, 600, cache_write_tokens=300)
-    assert await compute_voice_call_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
+    assert await compute_provider_call_price("anthropic", "claude-haiku-4-5-20251001", used) == pytest.approx(by_hand)
     assert written > fresh
 
 
@@ -68,20 +68,20 @@ async def test_tokens_written_to_a_cache_are_more_expensive() -> None:
     ],
 )
 async def test_a_price_missing_from_the_list_is_not_guessed(provider: str, model: str, usage: Usage) -> None:
-    assert await compute_voice_call_price(provider, model, usage) is None
+    assert await compute_provider_call_price(provider, model, usage) is None
 
 
 def test_every_price_list_that_the_catalog_names_exists() -> None:
     provider_ids = {provider.id for provider in providers}
-    named = (*load_shipped_provider_endpoints().values(), *load_shipped_agent_clis().values())
+    named = (*load_shipped_voice_endpoints().values(), *load_shipped_agent_clis().values())
     assert {owner.prices for owner in named} - {""} <= provider_ids
 
 
 async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp_path: Path) -> None:
     async with FaultServer() as server:
         endpoints = [
-            parse_provider_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
-            parse_provider_endpoint("told", {"base_url": server.url, "prices": "openai"}),
+            parse_voice_endpoint("paid", {"base_url": server.root, "dialect": "anthropic", "prices": "anthropic"}),
+            parse_voice_endpoint("told", {"base_url": server.url, "prices": "openai"}),
         ]
         registry = VoiceRegistry(
             {endpoint.name: endpoint for endpoint in endpoints}, lambda _: None, models_dir=tmp_path
@@ -95,7 +95,7 @@ async def test_a_call_is_billed_by_the_list_unless_the_server_reports_a_cost(tmp
             replies.append(reply)
         await registry.close()
     priced, unpriced, reported = (reply.usage for reply in replies)
-    assert priced.cost_usd == await compute_voice_call_price("anthropic", "claude-haiku-4-5", priced)
+    assert priced.cost_usd == await compute_provider_call_price("anthropic", "claude-haiku-4-5", priced)
     assert priced.cost_usd
     assert unpriced.cost_usd is None
     assert reported.cost_usd == 0.0025
@@ -115,8 +115,8 @@ def watch(event, args):
         raise SystemExit(f"{event} {args}")
 sys.addaudithook(watch)
 from roundtable.core.values import Usage
-from roundtable.voices.prices import compute_voice_call_price
-print(asyncio.run(compute_voice_call_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
+from roundtable.voices.prices import compute_provider_call_price
+print(asyncio.run(compute_provider_call_price("openai", "gpt-4o", Usage(1000, 100))) > 0, threading.active_count())
 """
     assert run(program) == "True 1"
 
@@ -136,7 +136,7 @@ print("\\n", "genai_prices" in sys.modules, "pydantic" in sys.modules)
 
 
 def test_how_a_voice_is_paid_for() -> None:
-    endpoints = load_shipped_provider_endpoints()
+    endpoints = load_shipped_voice_endpoints()
     tariffs = Tariffs(endpoints, dict, {})
     assert [tariffs.find_tariff(voice).paid for voice in ("script:x", "embedded:y", "ollama:z")] == ["free"] * 3
     openai = tariffs.find_tariff("openai:gpt-4o")

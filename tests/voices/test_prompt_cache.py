@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from roundtable.core.values import Request
-from roundtable.voices.endpoints import Endpoint, load_shipped_provider_endpoints
+from roundtable.voices.endpoints import Endpoint, load_shipped_voice_endpoints
 from roundtable.voices.http_voice import HttpVoice
 from tests.stories.session_harness import DISPUTE, ScriptedVoices, SessionHarness
 
@@ -42,7 +42,7 @@ def _parts(voice: HttpVoice, call: Request) -> tuple[dict[str, Any], list[Any]]:
 
 
 def test_the_catalog_says_where_a_schema_precedes_the_prompt() -> None:
-    assert {name for name, endpoint in load_shipped_provider_endpoints().items() if endpoint.schema_in_prefix} == set(
+    assert {name for name, endpoint in load_shipped_voice_endpoints().items() if endpoint.schema_in_prefix} == set(
         MODELS
     )
 
@@ -50,7 +50,7 @@ def test_the_catalog_says_where_a_schema_precedes_the_prompt() -> None:
 @pytest.mark.parametrize(("name", "model"), [(name, model) for name, models in MODELS.items() for model in models])
 async def test_every_round_starts_with_the_prompt_of_the_first(name: str, model: str) -> None:
     long = "REST or GraphQL? " + "Think of those who call it. " * 200
-    (head, opening), *later = await rounds_of(load_shipped_provider_endpoints()[name], model, long)
+    (head, opening), *later = await rounds_of(load_shipped_voice_endpoints()[name], model, long)
     assert len(later) >= 2
     for surroundings, messages in later:
         assert surroundings == head
@@ -59,6 +59,6 @@ async def test_every_round_starts_with_the_prompt_of_the_first(name: str, model:
 
 async def test_a_short_prompt_is_held_to_a_changing_schema() -> None:
     (first, _), (second, _), *_ = await rounds_of(
-        load_shipped_provider_endpoints()["openai"], "gpt-4o", "REST or GraphQL?"
+        load_shipped_voice_endpoints()["openai"], "gpt-4o", "REST or GraphQL?"
     )
     assert first["response_format"] != second["response_format"]

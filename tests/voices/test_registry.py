@@ -16,12 +16,12 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.ports import Voice, Voices
 from roundtable.core.values import Reply, Usage
 from roundtable.voices.endpoints import (
-    load_shipped_provider_endpoints,
-    merge_provider_endpoints,
-    parse_provider_endpoint,
+    load_shipped_voice_endpoints,
+    merge_voice_endpoints,
+    parse_voice_endpoint,
 )
 from roundtable.voices.fault_server import FaultServer
-from roundtable.voices.prices import compute_voice_call_price
+from roundtable.voices.prices import compute_provider_call_price
 from roundtable.voices.registry import VoiceRegistry
 from tests.kits.voice_kit import collect_events, last_event, make_request
 
@@ -37,7 +37,7 @@ async def server() -> AsyncGenerator[FaultServer, None]:
 @pytest.fixture
 async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceRegistry, None]:
     def lab(name: str, **more: Any) -> Any:
-        return parse_provider_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
+        return parse_voice_endpoint(name, {"base_url": server.url + "/", "local": True, **more})
 
     own_endpoints = [
         lab("lab", key="${LAB_KEY}", concurrency=2, default_model="alpha"),
@@ -50,7 +50,7 @@ async def registry(server: FaultServer, tmp_path: Path) -> AsyncGenerator[VoiceR
         lab("paid", dialect="anthropic", base_url="${LAB_URL}/", key="env:LAB_KEY", local=False, prices="anthropic"),
         lab("lost", base_url="${NO_URL}/v1", headers={"X-Lab": "${LAB_KEY}"}),
     ]
-    endpoints = merge_provider_endpoints(load_shipped_provider_endpoints().values(), own_endpoints)
+    endpoints = merge_voice_endpoints(load_shipped_voice_endpoints().values(), own_endpoints)
     registry = VoiceRegistry(endpoints, KEYS.get, models_dir=tmp_path / "models", workspace=tmp_path)
     yield registry
     await registry.close()
@@ -131,7 +131,7 @@ async def open_local_registry(server: FaultServer, tmp_path: Path) -> AsyncGener
     keys = {"env:OPENAI_API_KEY": "sk-lab", "env:XAI_API_KEY": "sk-lab", "env:LITELLM_API_KEY": "sk-lab"}
     endpoints = {
         name: msgspec.structs.replace(endpoint, base_url=server.base(endpoint.dialect), concurrency=2, local=True)
-        for name, endpoint in load_shipped_provider_endpoints().items()
+        for name, endpoint in load_shipped_voice_endpoints().items()
     }
     registry = VoiceRegistry(endpoints, keys.get, models_dir=tmp_path / "models", workspace=tmp_path)
     yield registry
@@ -149,7 +149,7 @@ async def open_local_registry(server: FaultServer, tmp_path: Path) -> AsyncGener
 async def test_gpt_and_grok_stream_from_the_api_of_their_provider_with_an_api_key(
     open_local_registry: VoiceRegistry, server: FaultServer, name: str, address: str, model: str
 ) -> None:
-    assert (load_shipped_provider_endpoints()[name].base_url, load_shipped_provider_endpoints()[name].dialect) == (
+    assert (load_shipped_voice_endpoints()[name].base_url, load_shipped_voice_endpoints()[name].dialect) == (
         address,
         "openai-chat",
     )
@@ -204,8 +204,8 @@ async def test_a_script_is_found_by_its_path_in_the_workspace(registry: VoiceReg
         ("acp:agy", FaultKind.MISSING, "`agy` has no settings for the Agent Client Protocol"),
         ("acp:", FaultKind.MISSING, "has no agent"),
         ("lost:model", FaultKind.MISSING, "needs the variable NO_URL"),
-        ("nokey:model", FaultKind.UNAUTHORIZED, "no key (env:NO_KEY)"),
-        ("secret:model", FaultKind.UNAUTHORIZED, "no key (secret:lab)"),
+        ("nokey:model", FaultKind.UNAUTHORIZED, "The key env:NO_KEY of the endpoint nokey was not found."),
+        ("secret:model", FaultKind.UNAUTHORIZED, "The key secret:lab of the endpoint secret was not found."),
         ("badkey:model", FaultKind.UNAUTHORIZED, "invalid characters"),
     ],
 )
@@ -238,9 +238,9 @@ def test_scripted_voices_do_not_load_http_or_models(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[[turns]]\ntext = "Hi."\n')
     code = (
         "import sys; from pathlib import Path; from roundtable.voices.registry import VoiceRegistry\n"
-        "from roundtable.voices.endpoints import load_shipped_provider_endpoints\n"
+        "from roundtable.voices.endpoints import load_shipped_voice_endpoints\n"
         f"here = Path({str(tmp_path)!r})\n"
-        "r = VoiceRegistry(load_shipped_provider_endpoints(), lambda k: None, models_dir=here, workspace=here)\n"
+        "r = VoiceRegistry(load_shipped_voice_endpoints(), lambda k: None, models_dir=here, workspace=here)\n"
         "print(r.find('script:a.toml').name, 'httpx2' in sys.modules, 'xllamacpp' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -251,7 +251,7 @@ class TestEndpoints:
     """The catalog and a person's own endpoints."""
 
     def test_the_endpoints_of_the_shipped_catalog(self) -> None:
-        shipped = load_shipped_provider_endpoints()
+        shipped = load_shipped_voice_endpoints()
         assert {"anthropic", "openai", "openai-responses", "google", "azure"} <= set(shipped)
         assert {"openrouter", "xai", "groq", "mistral", "deepseek"} <= set(shipped)
         assert {"ollama", "lmstudio", "vllm", "llamacpp", "litellm"} <= set(shipped)
@@ -260,12 +260,12 @@ class TestEndpoints:
             assert not endpoint.local or endpoint.base_url.startswith("http://127.0.0.1")
 
     async def test_default_models_have_a_known_price(self) -> None:
-        for endpoint in load_shipped_provider_endpoints().values():
+        for endpoint in load_shipped_voice_endpoints().values():
             for model in filter(None, (endpoint.default_model, endpoint.judge_model)):
-                assert await compute_voice_call_price(endpoint.prices, model, Usage(1000, 1000)), model
+                assert await compute_provider_call_price(endpoint.prices, model, Usage(1000, 1000)), model
 
     def test_default_models_use_the_strongest_reply_constraint(self) -> None:
-        shipped = load_shipped_provider_endpoints()
+        shipped = load_shipped_voice_endpoints()
         for name in ("anthropic", "openai", "google"):
             endpoint = shipped[name]
             assert (
@@ -277,20 +277,20 @@ class TestEndpoints:
         assert shipped["deepseek"].find_reply_constraint("deepseek-v4-flash") == ""
 
     def test_endpoints_know_the_limits_of_their_models(self) -> None:
-        google = load_shipped_provider_endpoints()["google"]
+        google = load_shipped_voice_endpoints()["google"]
         assert google.is_reasoning_model("gemini-3.8-flash")
         assert google.has_vision("gemini-3.8-flash")
         assert google.find_context_window("gemini-3.8-flash") == 1_048_576
         assert google.find_context_window("gemma") == 0
 
     def test_a_resellers_model_belongs_to_its_maker(self) -> None:
-        shipped = load_shipped_provider_endpoints()
+        shipped = load_shipped_voice_endpoints()
         assert shipped["openrouter"].find_vendor("anthropic/claude") == "anthropic"
         assert shipped["openai"].find_vendor("gpt-4o") == "openai"
         assert shipped["ollama"].find_vendor("llama3") == "ollama"
 
     def test_reasoning_models_get_no_sampling_settings(self) -> None:
-        openai = load_shipped_provider_endpoints()["openai"]
+        openai = load_shipped_voice_endpoints()["openai"]
         assert openai.find_omitted_keys("o3-mini") == {"temperature", "seed"}
         assert openai.find_omitted_keys("gpt-4o") == set()
 
@@ -309,6 +309,6 @@ class TestEndpoints:
     )
     def test_an_invalid_endpoint_is_reported_without_its_key(self, data: dict[str, Any], words: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            parse_provider_endpoint("lab", data)
+            parse_voice_endpoint("lab", data)
         assert words in caught.value.message
         assert "sk-123456" not in str(caught.value)

@@ -156,8 +156,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"turns": [{"latencey": 1}]}, "no setting latencey in turns", "Did you mean `latency`?"),
     ({"turms": []}, "no setting turms", "Did you mean `turns`?"),
     ({"seats": {"a": {"turns": [{"txt": ""}]}}}, "no setting txt in seats.turns", "Did you mean `text`?"),
-    ({"turns": [{"fault": "boom"}]}, "turns.fault cannot be boom, only timeout, ", "Correct"),
-    ({"turns": [{"rate": -1}]}, "below zero", "0 or more"),
+    ({"turns": [{"fault": "boom"}]}, "turns.fault cannot be boom; allowed values: timeout, ", "Correct"),
+    ({"turns": [{"rate": -1}]}, "a number in a turn is negative", "0 or more"),
     ({"turns": [{"text": "a", "json": {}}]}, "both `text` and `json`", "Keep one"),
     ({"turns": [{"hang": True, "fault": "server"}]}, "both `fault` and `hang`", "Keep one"),
 ]

@@ -12,9 +12,9 @@ from roundtable.core.faults import ConfigError, Fault, FaultKind
 from roundtable.core.values import Reply, WaitNotice
 from roundtable.voices.endpoints import (
     Endpoint,
-    load_shipped_provider_endpoints,
-    override_provider_endpoint,
-    parse_provider_endpoint,
+    load_shipped_voice_endpoints,
+    override_shipped_voice_endpoint,
+    parse_voice_endpoint,
 )
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.http_client import open_provider_http_client
@@ -164,7 +164,7 @@ async def test_a_call_larger_than_the_limit_of_a_minute_fails_at_once_with_what_
     fault = last_event(await collect_events(voice))
     assert isinstance(fault, Fault)
     assert (fault.kind, fault.retryable) == (FaultKind.RATE_LIMITED, False)
-    assert fault.message == "This call may use 205 tokens, but lab:alpha allows 150 a minute."
+    assert fault.message == "This call could use 205 tokens, but lab:alpha allows 150 per minute."
     assert fault.help == (
         'Include fewer files, or remove the seat. If your account allows more, raise "alpha" under '
         "[endpoints.lab.tokens_per_minute]."
@@ -174,16 +174,18 @@ async def test_a_call_larger_than_the_limit_of_a_minute_fails_at_once_with_what_
 
 @pytest.mark.feature("S0.30")
 def test_openai_has_the_limits_of_its_first_tier_by_default() -> None:
-    openai = load_shipped_provider_endpoints()["openai"]
+    openai = load_shipped_voice_endpoints()["openai"]
     assert openai.find_token_limit("gpt-4o") == ("gpt-4o", 30_000)
     assert openai.find_token_limit("gpt-4o-mini") == ("", 0)
     assert (
-        override_provider_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).find_token_limit("gpt-4o")[1]
+        override_shipped_voice_endpoint("openai", {"tokens_per_minute": {"gpt-4o": 450_000}}).find_token_limit(
+            "gpt-4o"
+        )[1]
         == 450_000
     )
-    assert override_provider_endpoint("openai", {"tokens_per_minute": {}}).find_token_limit("gpt-4o")[1] == 0
+    assert override_shipped_voice_endpoint("openai", {"tokens_per_minute": {}}).find_token_limit("gpt-4o")[1] == 0
 
 
 def test_a_token_limit_of_zero_is_rejected() -> None:
     with pytest.raises(ConfigError, match="tokens_per_minute must be 1 or more"):
-        parse_provider_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})
+        parse_voice_endpoint("lab", {"base_url": "http://127.0.0.1", "tokens_per_minute": {"alpha": 0}})

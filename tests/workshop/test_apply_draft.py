@@ -493,7 +493,7 @@ def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path)
         undo_journaled_change(work, tmp_path / "journals")
     git(work, "switch", "-q", "main")
     git(work, "reset", "-q", "--soft", "HEAD~1")
-    with pytest.raises(UsageError, match="no longer has the commit"):
+    with pytest.raises(UsageError, match="no longer contains the commit"):
         undo_journaled_change(work, tmp_path / "journals", "1")
     assert (work / "src/cart.py").read_bytes() == SUM
 

@@ -10,7 +10,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.workshop.trial.check_files import (
     find_trial_check_files_in_change,
     restore_trial_check_file,
-    trial_check_part_of_file,
+    trial_check_file_label,
 )
 from tests.repository import write
 
@@ -90,5 +90,5 @@ def test_only_the_scripts_of_a_package_are_restored() -> None:
 
 
 def test_a_check_file_has_a_description() -> None:
-    assert trial_check_part_of_file(change_file("web/package.json")) == "the scripts of web/package.json"
-    assert trial_check_part_of_file(change_file("other.sh", old_path="check.sh")) == "check.sh"
+    assert trial_check_file_label(change_file("web/package.json")) == "the scripts of web/package.json"
+    assert trial_check_file_label(change_file("other.sh", old_path="check.sh")) == "check.sh"

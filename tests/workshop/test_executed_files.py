@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtable.core.changeset import DraftFile
-from roundtable.workshop.edit.executed_files import find_unrequested_executed_files
+from roundtable.workshop.edit.executed_files import find_unrequested_edits_of_executed_files
 
 TASK = "Speed up total() in shop.py."
 
@@ -27,13 +27,13 @@ TASK = "Speed up total() in shop.py."
     ],
 )
 def test_a_file_that_a_program_executes_is_found(path: str) -> None:
-    (sentence,) = find_unrequested_executed_files([DraftFile(path, None, b"x")], TASK)
+    (sentence,) = find_unrequested_edits_of_executed_files([DraftFile(path, None, b"x")], TASK)
     assert sentence.startswith(f"{path} is written: ")
 
 
 @pytest.mark.parametrize("path", ["shop.py", "docs/agents.txt", "github/workflows/ci.yml", "src/envrc.py"])
 def test_other_files_are_not(path: str) -> None:
-    assert find_unrequested_executed_files([DraftFile(path, b"a", b"b")], TASK) == ()
+    assert find_unrequested_edits_of_executed_files([DraftFile(path, b"a", b"b")], TASK) == ()
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_other_files_are_not(path: str) -> None:
     ],
 )
 def test_a_file_that_the_task_names_needs_no_approval_of_its_own(path: str, task: str, named: bool) -> None:
-    assert (find_unrequested_executed_files([DraftFile(path, b"a", b"b")], task) == ()) is named
+    assert (find_unrequested_edits_of_executed_files([DraftFile(path, b"a", b"b")], task) == ()) is named
 
 
 def test_a_file_that_is_deleted_is_executed_by_nobody() -> None:
-    assert find_unrequested_executed_files([DraftFile(".envrc", b"a", None)], TASK) == ()
+    assert find_unrequested_edits_of_executed_files([DraftFile(".envrc", b"a", None)], TASK) == ()

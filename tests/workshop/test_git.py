@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from roundtable.app.opening.preflight import describe_unwritable_files_before_opening
+from roundtable.app.opening.preflight import opening_notices_on_unwritable_files
 from roundtable.core.changeset import DraftFile
 from roundtable.core.refusals import RefusalKind
 from roundtable.core.values import Charter
 from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.apply_draft import apply_draft_edits
-from roundtable.workshop.edit.rehearsal import list_files_left_out_of_edit_commit
+from roundtable.workshop.edit.rehearsal import list_changed_files_outside_edit_draft
 from roundtable.workshop.edit.undo import undo_journaled_change
 from roundtable.workshop.repo.commits import CommitMessage
 from roundtable.workshop.repo.git import open_git
@@ -39,9 +39,9 @@ def test_a_touched_but_unchanged_file_is_not_uncommitted(work: Path) -> None:
         os.utime(work / name, (LATER, LATER))
     write(work, {"b.py": "mine\n", "new.py": "n\n"})
     assert _modified_files(work) == ("b.py",)
-    assert list_files_left_out_of_edit_commit(work, ()) == ("b.py", "new.py")
-    assert describe_unwritable_files_before_opening(work, BUILD, ("a.py",)) == ()
-    assert "b.py" in describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py:1-2"))[0]
+    assert list_changed_files_outside_edit_draft(work, ()) == ("b.py", "new.py")
+    assert opening_notices_on_unwritable_files(work, BUILD, ("a.py",)) == ()
+    assert "b.py" in opening_notices_on_unwritable_files(work, BUILD, ("a.py", "b.py:1-2"))[0]
 
 
 def test_a_staged_change_counts_although_the_file_was_changed_back(work: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     git(work, "checkout", "a.py")
     assert (work / "a.py").read_bytes() == b"a\r\n"
     assert git(work, "status", "--porcelain") == ""
-    (sentence,) = describe_unwritable_files_before_opening(work, BUILD, ("a.py", "b.py", "the decision"))
+    (sentence,) = opening_notices_on_unwritable_files(work, BUILD, ("a.py", "b.py", "the decision"))
     assert sentence.startswith("Git converts these files on commit")
     assert sentence.endswith(": a.py.")
     outcome = apply_draft_edits(

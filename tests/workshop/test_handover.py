@@ -185,7 +185,7 @@ def test_a_folder_with_an_added_file_is_not_identical(tmp_path: Path, form: Hand
 @pytest.mark.parametrize("form", ["folder", "zip"])
 def test_a_place_without_a_name_is_refused(tmp_path: Path, name: str, form: HandoverForm) -> None:
     (tmp_path / "w").mkdir()
-    with pytest.raises(UsageError, match="does not name the project"):
+    with pytest.raises(UsageError, match="does not contain a project name"):
         hand_over_project(tmp_path / "w" / name, form, ALL, "ada")
     assert list((tmp_path / "w").iterdir()) == []
 

@@ -69,7 +69,7 @@ def test_a_class_is_not_inserted_among_statements() -> None:
 def test_a_singleton_method_is_not_replaced_by_another_kind_of_method() -> None:
     base = "class A\n  def self.of(x)\n    1\n  end\nend\n"
     donor = "class A\n  class << self\n    def of(x)\n      2\n    end\n  end\nend\n"
-    sentence = "A.of is in `class << self` in only one of a.rb and the text."
+    sentence = "A.of is inside `class << self` in a.rb or in the text, but not in both."
     assert refusal_reason(apply_directive("a.rb", base, donor, "replace A.of by gpt's")) == sentence
 
 
@@ -187,7 +187,7 @@ def test_a_new_function_that_cannot_be_exported_is_reported(path: str, base: str
     result = apply_directive(path, base, donor, "add gpt's undo")
     assert result.took[0].symbol == "undo"
     assert [refusal_sentences(directive.refused) for directive in result.left] == [
-        f"undo is exported in its own file, but not in {path}."
+        f"undo is exported in the file it comes from, but not in {path}."
     ]
 
 

@@ -15,12 +15,12 @@ from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.reasons import CleanupPending, CommitStepsSkipped
 from roundtable.core.refusals import RefusalKind
-from roundtable.report.change_reasons import write_remark_sentence
+from roundtable.report.change_reasons import change_write_remark_sentence
 from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
-from roundtable.workshop.repo.commits import GitFailed, ensure_git_branch_available, find_unusable_git_repository
+from roundtable.workshop.repo.commits import GitFailed, check_git_repository_writable, ensure_git_branch_available
 from tests.repository import commit, git, write
 from tests.workshop.scenes import (
     Stage,
@@ -157,7 +157,7 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
     else:
         os.chown(work, 1234, 1234)
         os.chown(work / ".git", 1234, 1234)
-    problem = find_unusable_git_repository(work / "src")
+    problem = check_git_repository_writable(work / "src")
     assert problem
     assert refusal_sentence(problem).startswith(f"Git cannot read the commits of {work}, so nothing is written there (")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
@@ -168,7 +168,7 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
 
 def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
     (tmp_path / "work/.git").mkdir(parents=True)
-    assert find_unusable_git_repository(tmp_path / "work") is None
+    assert check_git_repository_writable(tmp_path / "work") is None
     assert (
         require_applied(
             apply_draft_edits(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])
@@ -321,16 +321,16 @@ def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_
         (work / ".git/hooks" / name).chmod(0o755)
     written = apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=commit_message())
     assert require_applied(written).remarks == (CommitStepsSkipped(("pre-commit", "commit-msg")),)
-    assert write_remark_sentence(require_applied(written).remarks[0]) == (
-        "The commit was not made with `git commit`: hooks did not run (pre-commit, commit-msg)."
+    assert change_write_remark_sentence(require_applied(written).remarks[0]) == (
+        "The commit was made without `git commit`: hooks did not run (pre-commit, commit-msg)."
     )
     assert not (tmp_path / "ran").exists()
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
     files = [DraftFile("c.py", None, b"1\n")]
     remarks = require_applied(apply_draft_edits(work, journals, files, key="0199/x", commit=commit_message())).remarks
-    assert [write_remark_sentence(remark) for remark in remarks] == [
-        "The commit was not made with `git commit`: it is not signed although commit.gpgSign is set."
+    assert [change_write_remark_sentence(remark) for remark in remarks] == [
+        "The commit was made without `git commit`: it is not signed although commit.gpgSign is set."
     ]
     recovered = find_journaled_change(work, journals, "0199/x")
     assert recovered
@@ -353,7 +353,7 @@ def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
     assert list_undoable_journals(work, journals) == []
     with pytest.raises(NotFound, match="nothing to undo"):
         undo_journaled_change(work, journals)
-    with pytest.raises(UsageError, match="main no longer has the commit"):
+    with pytest.raises(UsageError, match="The branch main no longer contains the commit"):
         undo_journaled_change(work, journals, "1")
     git(work, "reset", "-q", "--hard", receipt.commit)
     assert undo_journaled_change(work, journals).change.id == "1"

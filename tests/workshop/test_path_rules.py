@@ -13,7 +13,7 @@ from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.path_rules import (
     check_write_path,
     check_write_path_on_disk,
-    find_edit_name_collision,
+    find_edit_path_name_collision,
     find_write_path_collisions,
     is_path_in_edit_scope,
 )
@@ -55,9 +55,9 @@ def test_a_scope_covers_its_files_and_folders_and_nothing_else() -> None:
 
 
 def test_names_that_differ_only_in_case_collide() -> None:
-    assert find_edit_name_collision("README.md", ["readme.md"]) == "readme.md"
-    assert find_edit_name_collision("straße.py", ["STRASSE.py"]) == "STRASSE.py"
-    assert find_edit_name_collision("a.py", ["a.py", "b.py"]) == ""
+    assert find_edit_path_name_collision("README.md", ["readme.md"]) == "readme.md"
+    assert find_edit_path_name_collision("straße.py", ["STRASSE.py"]) == "STRASSE.py"
+    assert find_edit_path_name_collision("a.py", ["a.py", "b.py"]) == ""
 
 
 def test_a_refusal_is_a_sentence_that_begins_with_the_path() -> None:

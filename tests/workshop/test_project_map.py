@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtable.core.text.chunks import split_files_into_chunks
+from roundtable.core.text.chunks import split_file_texts_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_symbol_map,
-    measure_source_symbols,
-    render_project_symbol_map,
+    measure_source_file_with_symbols,
     render_relevant_symbol_map,
+    render_symbol_map_within_budget,
 )
 from tests.workshop.programs import CALLS, PYTHON
 
@@ -200,7 +200,7 @@ def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None
 
 def test_every_symbol_has_one_line() -> None:
     program = build_map(PYTHON)
-    lines = render_project_symbol_map(program, LARGE_BUDGET).split("\n")
+    lines = render_symbol_map_within_budget(program, LARGE_BUDGET).split("\n")
     assert lines[0] == "src/app/main.py uses src/shop/__init__.py, src/shop/money.py"
     assert "  10 def cents(amount, rate) <- src/app/main.py:14,18" in lines
     assert "  7 Purse.take: def take(self, coins) <- src/app/main.py:10" in lines
@@ -214,7 +214,7 @@ def test_details_are_omitted_in_a_fixed_order_and_reported() -> None:
     defined = "".join(f"def {kind}_{at}(one, two): ...\n" for at in range(30) for kind in kinds)
     used = "from a import *\n\n" + "".join(f"shared_{at}(1, 2)\n" for at in range(30) for _ in range(30 - at))
     program = build_map({"a.py": defined, "b.py": used})
-    texts = list(dict.fromkeys(render_project_symbol_map(program, budget) for budget in range(3_000, 40, -1)))
+    texts = list(dict.fromkeys(render_symbol_map_within_budget(program, budget) for budget in range(3_000, 40, -1)))
     assert [_count_shown(text) for text in texts[:5]] == [
         (30, 30, 30, 90, True),
         (30, 30, 0, 60, True),
@@ -243,7 +243,7 @@ def test_no_text_is_longer_than_its_budget() -> None:
     files = stdlib("json", "asyncio")
     program = build_project_symbol_map(files)
     for budget in (0, 1, 5, 20, 60, 200, 1_000, 5_000, 20_000, 80_000):
-        assert tokens(render_project_symbol_map(program, budget)) <= budget
+        assert tokens(render_symbol_map_within_budget(program, budget)) <= budget
         for paths in (["asyncio/events.py"], ["json/decoder.py", "asyncio/tasks.py"], [], list(files)):
             assert tokens(render_relevant_symbol_map(program, paths, budget)) <= budget
 
@@ -266,7 +266,7 @@ def test_a_file_cannot_put_control_characters_into_the_map() -> None:
     }
     program = build_map(files)
     for text in (
-        render_project_symbol_map(program, LARGE_BUDGET),
+        render_symbol_map_within_budget(program, LARGE_BUDGET),
         render_relevant_symbol_map(program, ["lib.py"], LARGE_BUDGET),
     ):
         assert not any(sign in text for sign in "\x1b\x07\u202e\u2028")
@@ -300,8 +300,8 @@ def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> Non
     program = build_project_symbol_map(files)
     assert [file.path for file in program.files] == sorted(files)
     assert tokens(render_relevant_symbol_map(program, list(files)[:1], 50)) <= 50
-    chunks = split_files_into_chunks(
-        [measure_source_symbols(path, text) for path, text in files.items()], 5, program.imports
+    chunks = split_file_texts_into_chunks(
+        [measure_source_file_with_symbols(path, text) for path, text in files.items()], 5, program.imports
     )
     parts = {path: b"" for path in files}
     for piece in sorted((part for chunk in chunks for part in chunk.pieces), key=lambda part: part.start):

@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
-from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_files_into_chunks
+from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_file_texts_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_symbol_map,
-    measure_source_symbols,
+    measure_source_file_with_symbols,
     render_relevant_symbol_map,
 )
 from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
@@ -27,8 +27,10 @@ def load_program() -> tuple[Planted, ProjectMap]:
 
 def cut_into_chunks(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
     example, project_map = load_program()
-    return split_files_into_chunks(
-        [measure_source_symbols(path, text) for path, text in example.files.items()], limit, project_map.imports
+    return split_file_texts_into_chunks(
+        [measure_source_file_with_symbols(path, text) for path, text in example.files.items()],
+        limit,
+        project_map.imports,
     )
 
 

@@ -368,5 +368,6 @@ def test_without_a_plan_the_usual_program_is_run_and_reported(files: dict[str, s
 
 def test_a_project_with_unknown_start_is_reported() -> None:
     assert choose_project_run_plan({"a.py": "", "b.py": ""}) == (
-        "Roundtable does not know how to run this project. Add a run.toml with [run] and below it argv = [...]."
+        "Roundtable does not know how to run this project. "
+        "Add a run.toml that contains a [run] section with argv = [...]."
     )

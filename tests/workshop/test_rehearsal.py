@@ -11,7 +11,7 @@ from roundtable.workshop.edit.hunks import split_edits_into_hunks
 from roundtable.workshop.edit.rehearsal import (
     create_edit_rehearsal_tree,
     find_lost_hunks,
-    list_files_left_out_of_edit_commit,
+    list_changed_files_outside_edit_draft,
 )
 from tests.repository import git, write
 from tests.workshop.scenes import draft_every_change, plain_folder, shop
@@ -30,7 +30,7 @@ def test_a_rehearsal_contains_the_last_commit_and_the_draft_and_no_other_work(wo
     assert (tree / "staged.py").read_text() == "b = 1\n"
     assert (tree / "src/cart.py").read_text() == "def total(items):\n    return sum(items)\n"
     assert find_lost_hunks(tree, files) == ()
-    assert set(list_files_left_out_of_edit_commit(work, files)) == {"mine.py", "staged.py"}
+    assert set(list_changed_files_outside_edit_draft(work, files)) == {"mine.py", "staged.py"}
 
 
 def test_a_rehearsal_without_git_is_the_workspace_with_the_draft(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_rehearsal_without_git_is_the_workspace_with_the_draft(tmp_path: Path)
     create_edit_rehearsal_tree(work, tree, draft_every_change(work))
     assert (tree / "README.md").read_text() == "# Shop\n"
     assert (tree / "lib/here.py").read_text() == "HERE = 2\n"
-    assert list_files_left_out_of_edit_commit(work, ()) == ()
+    assert list_changed_files_outside_edit_draft(work, ()) == ()
 
 
 def test_a_rehearsal_before_the_first_commit_is_the_draft_alone(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_rehearsal_before_the_first_commit_is_the_draft_alone(tmp_path: Path) 
     git(work, "init", "-q")
     create_edit_rehearsal_tree(work, tree, (DraftFile("a.py", None, b"a\n"),))
     assert [path.name for path in tree.rglob("*")] == ["a.py"]
-    assert "README.md" in list_files_left_out_of_edit_commit(work, ())
+    assert "README.md" in list_changed_files_outside_edit_draft(work, ())
 
 
 @pytest.mark.parametrize(

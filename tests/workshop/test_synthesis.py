@@ -301,36 +301,39 @@ def test_an_unclear_directive_is_skipped_and_never_guessed(said: str, why: str) 
     [
         (
             "Add gemini's rollback, which claude lacks, and purge",
-            "`purge` may be requested, or may belong to the reason",
+            "It is unclear whether `purge` is requested or belongs to the reason",
         ),
         (
             "take gpt's login because it validates, digest and rollback",
-            "`digest` may be requested, or may belong to the reason",
+            "It is unclear whether `digest` is requested or belongs to the reason",
         ),
         (
             "take gpt's login because it validates and rollback",
-            "`rollback` may be requested, or may belong to the reason",
+            "It is unclear whether `rollback` is requested or belongs to the reason",
         ),
         (
             "take gpt's login, which is safer, but not rollback",
-            "`rollback` may be requested, or may belong to the reason",
+            "It is unclear whether `rollback` is requested or belongs to the reason",
         ),
         (
             "take gpt's login because it is safer, and remove the prints",
-            "`remove` may be requested, or may belong to the reason",
+            "It is unclear whether `remove` is requested or belongs to the reason",
         ),
         (
             "take gpt's login because it is safer, and its imports",
-            "`imports` may be requested, or may belong to the reason",
+            "It is unclear whether `imports` is requested or belongs to the reason",
         ),
-        ("take gpt's login because it is safer, and tests/test_purge.py", "`tests/test_purge.py` may be requested, or"),
+        (
+            "take gpt's login because it is safer, and tests/test_purge.py",
+            "It is unclear whether `tests/test_purge.py` is requested or",
+        ),
         (
             "Replace login, which is broken in the base, by gpt's",
-            "`gpt's` may be requested, or may belong to the reason",
+            "It is unclear whether `gpt's` is requested or belongs to the reason",
         ),
         (
             "replace gpt's login, which is broken, by claude's",
-            "`claude's` may be requested, or may belong to the reason",
+            "It is unclear whether `claude's` is requested or belongs to the reason",
         ),
         ("Replace login because gpt's is better", "The directive names no seat."),
         (

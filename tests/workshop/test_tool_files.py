@@ -14,7 +14,7 @@ from roundtable.core.effects import CheckOutcome
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Job
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox, run_sandbox_job
-from roundtable.workshop.trial.interpreter import isolated_test_command
+from roundtable.workshop.trial.interpreter import isolated_trial_test_command
 from roundtable.workshop.trial.test_counts import find_uninformative_trial_check_reason, parse_trial_test_count
 from roundtable.workshop.trial.tool_files import find_added_tool_files
 
@@ -48,7 +48,7 @@ async def test_a_file_of_the_tree_cannot_take_the_place_of_the_runner(
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     options = ("-q", "-p", "no:cacheprovider") if runner == "pytest" else ("discover", "-q")
-    argv = isolated_test_command(sys.executable, runner, *options)
+    argv = isolated_trial_test_command(sys.executable, runner, *options)
     run = await run_sandbox_job(sandbox, Job(argv, str(tmp_path), True))
     outcome = run.as_check("tests", argv)
     assert not outcome.passed or find_uninformative_trial_check_reason(outcome, None) is not None
@@ -59,14 +59,14 @@ async def test_an_isolated_runner_imports_the_project(sandbox: Sandbox, tmp_path
     for path, text in {"calc.py": "def two(): return 2\n", "test_calc.py": FAILING}.items():
         (tmp_path / path).write_text(text)
     options = ("-q", "-p", "no:cacheprovider") if runner == "pytest" else ("discover", "-q")
-    argv = isolated_test_command(sys.executable, runner, *options)
+    argv = isolated_trial_test_command(sys.executable, runner, *options)
     run = await run_sandbox_job(sandbox, Job(argv, str(tmp_path), True))
     outcome = run.as_check("tests", argv)
     assert (outcome.passed, parse_trial_test_count(outcome.output)) == (True, 1), outcome.output
 
 
 def test_a_passed_run_whose_tests_cannot_be_counted_says_nothing() -> None:
-    silent = CheckOutcome("tests", isolated_test_command("python3", "pytest", "-q"), 0, "all is well")
+    silent = CheckOutcome("tests", isolated_trial_test_command("python3", "pytest", "-q"), 0, "all is well")
     assert find_uninformative_trial_check_reason(silent, None) == CheckRanNoTests("tests")
     listed = CheckOutcome("lint", ("ruff", "check"), 0, "All checks passed!")
     assert find_uninformative_trial_check_reason(listed, None) is None

@@ -8,7 +8,7 @@ import pytest
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.refusals import RefusalKind
-from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
+from roundtable.workshop.edit.lost_tests import find_edits_changing_tests
 from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
 from tests.repository import repository, write
 
@@ -224,12 +224,12 @@ TRIED = b"import { double } from './calc'\n\ntest('doubles', () => {\n  expect(d
     ],
 )
 def test_changed_tests_are_named_and_new_tests_are_not(path: str, before: bytes, after: bytes, named: str) -> None:
-    assert find_tests_changed_by_draft([DraftFile(path, before, after)]) == ({path: (named,)} if named else {})
+    assert find_edits_changing_tests([DraftFile(path, before, after)]) == ({path: (named,)} if named else {})
 
 
 def test_a_moved_test_counts_as_changed_only_if_its_content_changed() -> None:
     moved = DraftFile("tests/test_double.py", None, HELD)
-    assert find_tests_changed_by_draft([DraftFile("test_calc.py", HELD, None), moved]) == {}
-    assert find_tests_changed_by_draft([DraftFile("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
+    assert find_edits_changing_tests([DraftFile("test_calc.py", HELD, None), moved]) == {}
+    assert find_edits_changing_tests([DraftFile("test_double.py", HELD, HELD, was="test_calc.py")]) == {}
     weaker = DraftFile("test_double.py", HELD, HELD.replace(b"== FOUR", b"!= 5"), was="test_calc.py")
-    assert find_tests_changed_by_draft([weaker]) == {"test_double.py": ("test_double of test_calc.py",)}
+    assert find_edits_changing_tests([weaker]) == {"test_double.py": ("test_double of test_calc.py",)}

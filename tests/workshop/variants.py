@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roundtable.workshop.symbols.outline import Outline, Symbol
-from roundtable.workshop.symbols.spans import line_indentation, line_start_offset
+from roundtable.workshop.symbols.spans import line_start_offset, symbol_line_indentation
 
 
 def make_variant(file: Outline, symbol: Symbol) -> bytes | None:
@@ -22,7 +22,7 @@ def make_variant(file: Outline, symbol: Symbol) -> bytes | None:
         return before + b"{;" + after[1:]
     if body.type == "block":
         on_own_line = line_start_offset(file.source, at) != at
-        return before + (b"pass\n" + line_indentation(file.source, at) if on_own_line else b"pass; ") + after
+        return before + (b"pass\n" + symbol_line_indentation(file.source, at) if on_own_line else b"pass; ") + after
     if body.type == "arrow_expression_clause":
         return before + b"=> (" + file.source[at + 2 : body.end_byte] + b")" + file.source[body.end_byte : symbol.end]
     if body.type == "body_statement":

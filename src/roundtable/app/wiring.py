@@ -34,9 +34,9 @@ from roundtable.store.leases import lease_holder_of_this_process
 from roundtable.store.sqlite import SqliteStore
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
 from roundtable.voices.endpoints import (
-    load_shipped_provider_endpoints,
-    merge_provider_endpoints,
-    override_provider_endpoint,
+    load_shipped_voice_endpoints,
+    merge_voice_endpoints,
+    override_shipped_voice_endpoint,
 )
 from roundtable.voices.registry import VoiceRegistry
 from roundtable.voices.tariffs import Tariffs
@@ -95,8 +95,8 @@ class Wiring:
         places = places or Places.of_this_person()
         workspace = find_workspace(workspace or Path.cwd())
         settings = settings or config.load_settings(places, workspace)
-        own = [override_provider_endpoint(name, data) for name, data in settings.config.endpoints.items()]
-        endpoints = merge_provider_endpoints(load_shipped_provider_endpoints().values(), own)
+        own = [override_shipped_voice_endpoint(name, data) for name, data in settings.config.endpoints.items()]
+        endpoints = merge_voice_endpoints(load_shipped_voice_endpoints().values(), own)
         keys = Keys(places, endpoints.values())
         agents = partial(merge_agent_cli_catalog, settings.config.agents)
         registry = VoiceRegistry(endpoints, keys.resolve, models_dir=places.models, workspace=workspace, agents=agents)

@@ -419,7 +419,8 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
     """Decode one event; an unknown kind becomes `UnknownEvent`, a newer schema version is refused."""
     if version > SCHEMA_VERSION:
         raise RecordTooNew(
-            f"This record has schema version {version}; this Roundtable reads versions up to {SCHEMA_VERSION}.",
+            f"This record has schema version {version}; this version of Roundtable reads schema versions up to "
+            f"{SCHEMA_VERSION}.",
             "Upgrade Roundtable to open it.",
         )
     if version < SCHEMA_VERSION:
@@ -437,7 +438,7 @@ def decode_event(data: bytes | str, version: int = SCHEMA_VERSION) -> Event:
     return event
 
 
-def encode_event_envelope(item: Recorded | Delta) -> bytes:
+def event_to_json(item: Recorded | Delta) -> bytes:
     """The JSON object that `--json`, an SSE data field and a JSONL line all carry."""
     if isinstance(item, Delta):
         return escape_hidden_characters_in_json(_encode(item))
@@ -457,13 +458,13 @@ _decode_delta = msgspec.json.Decoder(Delta).decode
 _ENVELOPE = ("v", "seq", "at", "session")
 
 
-def encode_events_as_jsonl(records: Iterable[Recorded]) -> str:
+def events_to_jsonl(records: Iterable[Recorded]) -> str:
     """Events with their envelopes, one JSON object per line."""
-    return "".join(f"{encode_event_envelope(record).decode()}\n" for record in records)
+    return "".join(f"{event_to_json(record).decode()}\n" for record in records)
 
 
-def decode_event_envelope(line: bytes | str) -> Recorded | Delta:
-    """The inverse of `encode_event_envelope`."""
+def event_from_json(line: bytes | str) -> Recorded | Delta:
+    """The inverse of `event_to_json`."""
     try:
         envelope = _decode_envelope(line)
     except msgspec.ValidationError:

@@ -90,7 +90,7 @@ class OpinionsDiffer(ReasonBase, frozen=True, tag="opinions_differ"):
 
 
 class RisksOpen(ReasonBase, frozen=True, tag="risks_open"):
-    """These seats see risks that must be settled first."""
+    """These seats see risks that must be resolved first."""
 
     seats: tuple[str, ...]
 
@@ -864,7 +864,7 @@ Reasons: TypeAlias = tuple[Reason, ...]
 """Reasons in the order in which they are shown."""
 
 
-def distinct_reason_values(reasons: Iterable[Reason], without: Iterable[Reason] = ()) -> Reasons:
+def distinct_reasons(reasons: Iterable[Reason], without: Iterable[Reason] = ()) -> Reasons:
     """Each reason once, in order, and none of those in `without`."""
     excluded, kept = list(without), list[Reason]()
     for reason in reasons:

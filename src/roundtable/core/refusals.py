@@ -116,6 +116,7 @@ class RefusalCode(StrEnum):
     SEARCH_EMPTY = "search_empty", _K.AMBIGUOUS
     LINES_NOT_FOUND = "lines_not_found", _K.NOT_FOUND
     LINES_REPEATED = "lines_repeated", _K.AMBIGUOUS
+    LINES_REPEATED_OFTEN = "lines_repeated_often", _K.AMBIGUOUS
     RESULT_TOO_LARGE = "result_too_large", _K.TOO_LARGE
     RESULT_BINARY = "result_binary", _K.BINARY
     REDACTION_MARK = "redaction_mark", _K.SECRET

@@ -42,7 +42,9 @@ class DecreeReview:
             if entry.id not in self._answers:
                 if not self._asked_before(entry) and decrees.is_decree_answered_by_decision(entry, decision, answers):
                     continue
-                self._answers[entry.id] = await self._ask(decrees.decree_gate(entry, decision, len(self._answers) + 1))
+                self._answers[entry.id] = await self._ask(
+                    decrees.decision_gate_for_repeated_decree(entry, decision, len(self._answers) + 1)
+                )
             decision = decrees.decision_after_decree_answer(entry, decision, self._answers[entry.id])
             if decision.outcome is not Outcome.REACHED:
                 break

@@ -30,7 +30,7 @@ from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.core.text.wording import fence_code_as_markdown
 from roundtable.core.values import ContextItem, Digest, Message, MoveStatus, RecalledEntry
 from roundtable.report.candidate_words import render_candidate_trial
-from roundtable.report.check_words import refused_file_sentence, render_failed_check_for_seats
+from roundtable.report.check_words import refused_file_sentence, report_failed_check_to_seats
 from roundtable.report.run_words import render_project_run
 
 T = TypeVar("T")
@@ -126,18 +126,18 @@ def _render_proof(proof: Proof) -> Iterator[str]:
 def _describe_proof_result(proof: Proof) -> str:
     """Return the result of a proof in one sentence."""
     if proof.held is None:
-        return f"It could not be run: {sanitize_line(proof.why, _MAX_CLAIM_LENGTH)}"
+        return f"The program could not be run: {sanitize_line(proof.why, _MAX_CLAIM_LENGTH)}"
     if not proof.held:
-        return "Running it showed that this is not so (exit code 1)."
-    before = " It was so before the change as well." if proof.held_before else ""
-    return f"Running it showed that this is so (exit code 0).{before}"
+        return "The program refuted this claim (exit code 1)."
+    before = " The claim was also true before the change." if proof.held_before else ""
+    return f"The program confirmed this claim (exit code 0).{before}"
 
 
 def _render_broken_checks(rehearsed: ChangeRehearsed) -> str:
     """The refused files and broken checks of a rehearsal, with the end of each check's output."""
     refused = [refused_file_sentence(refusal) for refusal in rehearsed.refused]
     broken = [check for check in rehearsed.checks if check.name in rehearsed.broken_checks]
-    return "\n".join((*refused, *map(render_failed_check_for_seats, broken)))
+    return "\n".join((*refused, *map(report_failed_check_to_seats, broken)))
 
 
 def _seen_until(round: RoundRecord, ask: TurnAsked) -> int:
@@ -328,7 +328,7 @@ class PromptLayout:
                 repeating.setdefault(entry.id, []).append(names[move.seat])
                 untold |= {entry.id: entry} if entry in charter.untold else {}
         return [_render_memory(tuple(untold.values()))] * bool(untold) + [
-            f"The proposal of {', '.join(sorted(set(seats)))} repeats {id} without answering it. It cannot win "
-            f"like this: name {id} and say which objection is met and how, or propose something else."
+            f"The proposal of {', '.join(sorted(set(seats)))} repeats {id} without answering the objections to it, "
+            f"so it cannot win. Name {id} and say which objection is met and how, or propose something else."
             for id, seats in repeating.items()
         ]

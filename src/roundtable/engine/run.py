@@ -11,7 +11,7 @@ import msgspec
 from roundtable.core.events import DecisionMade, LimitReached, RunStarted, RunStopped, SessionEnded
 from roundtable.core.faults import LeaseLost, NotFound, RecordMismatch
 from roundtable.core.ports import AgentWorktrees, Lease, Leases, Performer, Store, Table, Voices
-from roundtable.core.reasons import AnswersCutOff, LimitMet, PersonCancelled, Reason, Reasons, distinct_reason_values
+from roundtable.core.reasons import AnswersCutOff, LimitMet, PersonCancelled, Reason, Reasons, distinct_reasons
 from roundtable.core.session import Session
 from roundtable.core.values import Charter, Decision, Outcome
 from roundtable.engine.feed import Feed
@@ -141,7 +141,7 @@ def _decision_without_rule(session: Session, outcome: Outcome, how: Reason) -> D
 def _add_engine_facts(session: Session, decision: Decision) -> Decision:
     """Add what the engine knows: limits that stopped the meeting, truncated answers, and substituted voices."""
     stops = map(_limit_reason, session.limit_stops.values())
-    notices = distinct_reason_values((*decision.notices, *stops, *_truncation_notices(session)), without=decision.how)
+    notices = distinct_reasons((*decision.notices, *stops, *_truncation_notices(session)), without=decision.how)
     return msgspec.structs.replace(decision, notices=notices, substitutions=session.substitutions())
 
 

@@ -281,7 +281,7 @@ class RecordedTable:
         if gate.id not in session.gates:
             await self._recorder.record(GateOpened(gate))
         elif session.gates[gate.id].options != gate.options:
-            raise _mismatch(f"Gate {gate.id} was recorded with other options.")
+            raise _mismatch(f"Gate {gate.id} was recorded with different options.")
         if gate.id not in session.answers:
             option = gate.advance_answer(self.charter.answers)
             if option in gate.options:
@@ -335,7 +335,7 @@ class RecordedTable:
         """Perform a step exactly once, even if the process is killed in between."""
         session = self._session
         if not _is_same_effect(session.effects.get(step, effect), effect):
-            raise _mismatch(f"Step {step} was recorded with another effect.")
+            raise _mismatch(f"Step {step} was recorded with a different effect.")
         if step in session.results:
             return session.results[step]
         await self._boundary()
@@ -387,7 +387,7 @@ def _check_same_round(opened: RoundOpened, expect: Expect, seats: Sequence[str] 
     """Verify that a resumed meeting asks what it asked before."""
     has_other_seats = seats is not None and not set(opened.electorate) <= set(seats)
     if has_other_seats or opened.expect != expect or opened.turns != turns:
-        raise _mismatch(f"Round {opened.round} was recorded with other seats, turns or reply format.")
+        raise _mismatch(f"Round {opened.round} was recorded with different seats, turns or a different reply format.")
 
 
 def _mismatch(message: str) -> RecordMismatch:

@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.events import CallFailed, Delta, MoveMade, SeatMissed, TurnAsked, TurnDelayed, TurnInterrupted
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.ports import AgentWorktrees, Voice, Voices
-from roundtable.core.replies import find_reply_codec, parse_seat_reply, truncate_seat_reply
+from roundtable.core.replies import find_reply_codec, parse_seat_reply, truncate_long_reply
 from roundtable.core.replies.codec import ReadReply
 from roundtable.core.replies.prose import ProseStream, strip_reply_thoughts
 from roundtable.core.session import RoundRecord
@@ -414,8 +414,8 @@ _REPAIR_ALL = "That reply could not be read. {why} Send all of it again, as a wh
 def _check_reply(end: Reply | Fault | None, voice: str) -> Reply | Fault:
     """The end of a stream; an empty or unreadable reply becomes a fault, and one that is too long is cut."""
     if end is None:
-        return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} ended its stream without a reply or a fault.")
-    if isinstance(end, Reply) and (text := truncate_seat_reply(end.text)) is not end.text:
+        return Fault.of(FaultKind.TRUNCATED, f"The voice {voice} ended its stream without a reply or an error.")
+    if isinstance(end, Reply) and (text := truncate_long_reply(end.text)) is not end.text:
         end = msgspec.structs.replace(end, text=text, truncated=True)
     if isinstance(end, Reply) and not end.text.strip():
         return Fault.of(FaultKind.EMPTY, f"The voice {voice} returned an empty answer.")

@@ -34,7 +34,7 @@ from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Gate, Usage
 from roundtable.live.event_lines import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
 from roundtable.report.costs import NO_VALUE, describe_price
-from roundtable.report.step_words import describe_running_step
+from roundtable.report.step_words import running_step_sentence
 
 _GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
 _LONGEST_STEP_OUTPUT = 4000
@@ -235,7 +235,7 @@ class Board:
             case GateAnswered():
                 self.gates.pop(event.gate, None)
             case EffectStarted():
-                self.steps[event.step] = RunningStep(describe_running_step(event.effect))
+                self.steps[event.step] = RunningStep(running_step_sentence(event.effect))
             case EffectDone() | EffectFailed():
                 self.steps.pop(event.step, None)
             case SessionAmended():

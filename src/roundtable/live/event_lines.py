@@ -58,7 +58,7 @@ from roundtable.report.change_words import (
 )
 from roundtable.report.costs import NO_VALUE, build_cost_report, describe_price
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
-from roundtable.report.step_words import describe_running_step, render_step_result_lines
+from roundtable.report.step_words import render_step_result_lines, running_step_sentence
 
 
 class _StageHeadings:
@@ -150,7 +150,9 @@ class EventNarrator:
         if not move.verdict.counts:
             lines.append(LiveLine(sanitize_line(phrases.describe_unread_reply(move, self._expect)), "fault", move.seat))
         if move.status is MoveStatus.LATE:
-            lines.append(LiveLine("Too late for this round: recorded but not counted.", "fault", move.seat))
+            lines.append(
+                LiveLine("This answer came too late for the round: it is recorded but not counted.", "fault", move.seat)
+            )
         return lines
 
 
@@ -327,7 +329,7 @@ def _step_lines(event: EffectStarted | EffectDone | EffectFailed) -> list[LiveLi
         case EffectStarted(effect=EndStage()):
             return []
         case EffectStarted():
-            return [LiveLine(describe_running_step(event.effect), "dim")]
+            return [LiveLine(running_step_sentence(event.effect), "dim")]
         case EffectDone(result=StageEnded()):
             return [LiveLine(line, "strong") for line in render_step_result_lines(event.result)]
         case EffectDone():
@@ -410,10 +412,10 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
         return
     yield LiveLine("")
     yield from _notice_lines(decision)
-    for line in phrases.describe_substitutions(session):
+    for line in phrases.describe_voice_substitutions(session):
         yield LiveLine(sanitize_line(line), "fault")
     position = f": {sanitize_line(decision.position)}" if decision.position else ""
-    outcome = phrases.describe_outcome(decision)
+    outcome = phrases.describe_decision_outcome(decision)
     headline = f"Decision {outcome}{position}" if decision.is_decided else f"No decision ({outcome})"
     yield LiveLine(headline, "decision")
     yield LiveLine(sanitize_line(decision_sentence(decision)))
@@ -437,7 +439,7 @@ def live_decision_lines(session: Session, address: str) -> Iterator[LiveLine]:
 def _notice_lines(decision: Decision) -> Iterator[LiveLine]:
     if not decision.degraded:
         return
-    yield LiveLine(phrases.render_degraded_heading(decision), "fault")
+    yield LiveLine(phrases.render_degraded_decision_heading(decision), "fault")
     for absence in decision.missing:
         sign = live_fault_glyph(absence.fault)
         yield LiveLine(
@@ -454,7 +456,8 @@ def _counted_sentence(decision: Decision) -> str:
         return ""
     seats = ", ".join(f"{seat}†" if seat in decision.conformity else seat for seat in decision.counted)
     mark = "; † counted at the blind position because the change had no stated reason" if decision.conformity else ""
-    return f"Counted {len(decision.counted)} of {len(decision.electorate)}{f' ({seats}{mark})' if seats else ''}."
+    asked = pluralize(len(decision.electorate), "seat")
+    return f"Counted {len(decision.counted)} of {asked}{f' ({seats}{mark})' if seats else ''}."
 
 
 def _vote_lines(decision: Decision) -> Iterator[LiveLine]:

@@ -63,7 +63,7 @@ def match_live_gate_option(gate: Gate, typed: str) -> str | None:
     return by_name.get(word) or by_number.get(word) or by_letter.get(word)
 
 
-def parse_live_gate_answer(gate: Gate, typed: str) -> tuple[str | None, str]:
+def match_live_gate_answer(gate: Gate, typed: str) -> tuple[str | None, str]:
     """The option and the reason of a typed line such as `back: think of the cache`."""
     if (option := match_live_gate_option(gate, typed)) is not None:
         return option, ""

@@ -140,7 +140,7 @@ MEETING = Meeting(
     ApplySettings,
     _plan_apply_rounds,
     ("system", "plan", "write", "evidence", "mend", "anew", "about", "repair"),
-    "One seat carries out a decision: a plan, the change, and your approval before it is written.",
+    "One seat carries out a decision: it plans and drafts the change, and you approve before anything is written.",
     gates=("plan", *WRITE_GATES),
     advance_answers={"plan": tuple(APPLY_PLAN_CHOICES), **WRITE_GATES},
     shows_project=True,

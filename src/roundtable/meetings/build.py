@@ -37,10 +37,15 @@ from roundtable.meetings.try_candidates import (
     WHOLE_FILES_CODEC,
     StepFailed,
     meeting_changes_reply_format,
-    require_meeting_step,
+    perform_required_meeting_step,
     try_and_fix_candidates_in_meeting,
 )
-from roundtable.meetings.write_change import WRITE_GATES, WriteProgress, render_meeting_hunks, write_change_in_meeting
+from roundtable.meetings.write_change import (
+    WRITE_GATES,
+    WriteProgress,
+    render_meeting_prompt_hunks,
+    write_change_in_meeting,
+)
 from roundtable.report.candidate_words import (
     behaviour_question_sentence,
     describe_candidate_behaviour,
@@ -126,7 +131,7 @@ async def _hold_build_meeting(table: Table) -> Decision:
             result, rounds, merged.base, table.charter.question, merged.reasons, judged=judged_by
         )
         if needed and (missing := await _ask_for_approvals(table, progress, merged.draft, merged.authors, needed)):
-            return change_outcome.decision_without_change(decision, missing)
+            return change_outcome.decision_on_unwritable_change(decision, missing)
         return await write_change_in_meeting(
             table, progress, trial_outcome.decision_with_single_author_notice(decision), merged.draft
         )
@@ -161,7 +166,7 @@ MEETING = Meeting(
     BuildSettings,
     _plan_build_rounds,
     ("system", "propose", "evidence", "mend", "anew", "judge", "refine", "approval", "about", "repair"),
-    "Every seat writes the change, running the candidates decides, and you approve before anything is written.",
+    "Every seat writes the change, the candidates are run to choose one, and you approve before anything is written.",
     gates=(WHICH_GATE, *WRITE_GATES, DOUBT_GATE),
     advance_answers={DOUBT_GATE: (NONE_OPTION,), **WRITE_GATES},
     shows_project=True,
@@ -179,8 +184,8 @@ async def _ask_for_approvals(
     name = progress.next_round("approval")
     if len(reviewers) < needed or not await table.may_open(name):
         return change_outcome.decide_missing_approvals(0, needed, {})
-    planned = await require_meeting_step(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
-    prompt = Prompt(APPROVAL.template, quotes={"change": render_meeting_hunks(planned.hunks)})
+    planned = await perform_required_meeting_step(table, f"{name}/plan", PlanChange(draft), ChangePlanned)
+    prompt = Prompt(APPROVAL.template, quotes={"change": render_meeting_prompt_hunks(planned.hunks)})
     answers = await table.ask(name, prompt, expect=Expect(APPROVAL.codec), seats=reviewers, turns=APPROVAL.turns)
     counted = [move for move in answers.moves if move.verdict.counts]
     approved = sum(move.verdict.stance is Stance.SUPPORT for move in counted)

@@ -54,5 +54,5 @@ MEETING = Meeting(
     ChatSettings,
     _plan_chat_rounds,
     ("system", "answer"),
-    "One question about a session, to the seat that judges there.",
+    "The seat that judges a session answers one question about it.",
 )

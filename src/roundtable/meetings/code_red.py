@@ -96,7 +96,7 @@ MEETING = Meeting(
     CodeRedSettings,
     _plan_code_red_rounds,
     ("system", "triage", "blind", "converge"),
-    "Doctors look for one root cause: triage, blind diagnosis, convergence; then fix, report or log.",
+    "Seats act as doctors and look for one root cause: triage, blind diagnosis, convergence; then you choose.",
     gates=("outcome",),
     minimum_seats=2,
     shows_project=True,

@@ -22,7 +22,7 @@ from roundtable.meetings.shared_rounds import (
     ask_meeting_choice_gate,
     hold_position_ballot,
     prove_meeting_claims,
-    render_meeting_options,
+    render_meeting_prompt_options,
 )
 
 BALLOT = "council/2-ballot"
@@ -70,7 +70,7 @@ async def _ask_blind(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         "council/1-blind",
-        Prompt(ANSWER.template, {"choice": render_meeting_options("Take as your position", options)}),
+        Prompt(ANSWER.template, {"choice": render_meeting_prompt_options("Take as your position", options)}),
         expect=Expect(ANSWER.codec, options),
         turns=ANSWER.turns,
     )

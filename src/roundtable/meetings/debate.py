@@ -28,7 +28,7 @@ from roundtable.meetings.shared_rounds import (
     ask_meeting_choice_gate,
     fulfill_seat_requests_in_meeting,
     prove_meeting_claims,
-    render_meeting_options,
+    render_meeting_prompt_options,
 )
 
 ALOUD = Turns(visibility="previous_rounds", signed=True)
@@ -71,7 +71,7 @@ async def _hold_debate_meeting(table: Table) -> Decision:
 async def _ask_seed(table: Table) -> Round:
     """Let all seats propose at the same time."""
     options = table.charter.options
-    prompt = Prompt(SEED.template, {"choice": render_meeting_options("Take as your position", options)})
+    prompt = Prompt(SEED.template, {"choice": render_meeting_prompt_options("Take as your position", options)})
     return await table.ask("debate/1-seed", prompt, expect=Expect(SEED.codec, options), turns=SEED.turns)
 
 
@@ -129,7 +129,8 @@ async def _ask_for_plan(table: Table, settings: DebateSettings, decision: Decisi
     if drafted.move_of(executor) is None:
         return msgspec.structs.replace(decision, notices=(*decision.notices, PlanMissing(executor)))
     details = {"yes": f"mark it to be carried out ({APPLY_HINT})", "no": "nothing is carried out"}
-    question = f"{executor} has drafted a plan for: {end_text_as_sentence(decision.position)} Shall it be carried out?"
+    position = end_text_as_sentence(decision.position)
+    question = f"{executor} has drafted a plan for this decision: {position} Should the plan be carried out?"
     answer = await table.gate(Gate("execute", question, ("yes", "no"), default="no", details=details))
     return msgspec.structs.replace(decision, next_step=NextStep.APPLY if answer == "yes" else "")
 
@@ -141,7 +142,7 @@ MEETING = Meeting(
     DebateSettings,
     _plan_debate_rounds,
     ("system", "seed", "objections", "consensus", "plan"),
-    "Proposals at the same time, then agree, object, add; a consensus check, and a plan you accept or reject.",
+    "Seats propose at the same time, then agree, object or add; after a consensus check, you accept or reject a plan.",
     gates=("interjection-2", "choose", "execute"),
     minimum_seats=2,
 )

@@ -27,7 +27,7 @@ from roundtable.meetings.shared_rounds import (
     ask_meeting_choice_gate,
     fulfill_seat_requests_in_meeting,
     prove_meeting_claims,
-    render_meeting_options,
+    render_meeting_prompt_options,
 )
 from roundtable.report.reasons import decision_sentence, describe_reasons
 
@@ -121,7 +121,7 @@ async def _ask_round(table: Table, name: str, rounds: Sequence[Round]) -> Round:
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
     prompt = Prompt(
         planned.template,
-        {"choice": render_meeting_options("Propose", options)},
+        {"choice": render_meeting_prompt_options("Propose", options)},
         quotes=quotes,
         agreed=open_points.settled(),
     )
@@ -157,7 +157,7 @@ MEETING = Meeting(
     KnightsSettings,
     _plan_knights_rounds,
     ("system", "speak", "respond"),
-    "Seats speak in turn and score how far they agree until all do; then you choose.",
+    "Seats speak in turn and score their agreement until all agree; then you choose.",
     gates=("warning", "decide", "choose"),
     minimum_seats=2,
     shows_project=True,

@@ -37,7 +37,7 @@ from roundtable.meetings.try_candidates import (
     WHOLE_FILES_CODEC,
     meeting_changes_reply_format,
     meeting_trial_effect,
-    require_meeting_step,
+    perform_required_meeting_step,
 )
 from roundtable.meetings.write_change import WriteProgress
 
@@ -65,7 +65,7 @@ class SpliceOutcome(msgspec.Struct, frozen=True):
     unfulfilled: tuple[str, ...] = ()
 
 
-def meeting_candidate_file_operations(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
+def candidate_file_operations_in_meeting(candidate: Candidate, rounds: Sequence[Round]) -> Sequence[Operation]:
     """The file operations in the reply of a candidate's seat, before any was dropped or reverted."""
     moves = (round.move_of(candidate.seat) for round in rounds if round.name == candidate.round)
     move = next(filter(None, moves))
@@ -86,7 +86,7 @@ async def hold_splice_and_refine_round(
     `trial` is the effect that ran the candidates: the result has to pass everything that the base passed.
     """
     effect = SynthesiseDrafts(base.seat, dict(drafts), directives.incorporate, directives.must_fix)
-    synthesis = await require_meeting_step(table, f"{stage}/synthesise", effect, DraftsSynthesised)
+    synthesis = await perform_required_meeting_step(table, f"{stage}/synthesise", effect, DraftsSynthesised)
     draft, undone = synthesis.draft, tuple(directive.directive for directive in synthesis.left)
     if synthesis.left and await table.may_open(refining.round):
         refined = await _ask_for_rest(table, base.seat, synthesis, refining)
@@ -94,7 +94,7 @@ async def hold_splice_and_refine_round(
     if draft == base.draft:
         return SpliceOutcome(draft, synthesis, unfulfilled=undone)
     effect = TryMerged(draft, base.seat, trial.rounds, trial.seats, trial.over)
-    again = (await require_meeting_step(table, f"{stage}/try-merged", effect, MergeTried)).candidate
+    again = (await perform_required_meeting_step(table, f"{stage}/try-merged", effect, MergeTried)).candidate
     if problems := merge_ruling.decide_merge_regressions(again, base):
         return SpliceOutcome(base.draft, DraftsSynthesised(base.draft), problems, directives.all)
     return SpliceOutcome(again.draft, synthesis, unfulfilled=undone)
@@ -112,7 +112,7 @@ async def _ask_for_rest(table: Table, seat: str, synthesis: DraftsSynthesised, r
     if not answers.move_of(seat):
         return ""
     move = DraftMove(refining.round, seat, synthesis.draft, files)
-    refined = await require_meeting_step(table, f"{refining.round}/draft", move, MoveDrafted)
+    refined = await perform_required_meeting_step(table, f"{refining.round}/draft", move, MoveDrafted)
     return "" if refined.refused else refined.draft
 
 
@@ -150,7 +150,8 @@ async def hold_judge_rounds(
         if not await table.may_open(name):
             return alone
         operations = {
-            label: meeting_candidate_file_operations(by_seat[seat], rounds) for label, seat in candidate_names.items()
+            label: candidate_file_operations_in_meeting(by_seat[seat], rounds)
+            for label, seat in candidate_names.items()
         }
         texts = tuple(
             f"{label}:\n{render_unsigned_candidate_in_meeting(changed)}" for label, changed in operations.items()
@@ -169,7 +170,7 @@ async def hold_judge_rounds(
         base,
         draft,
         (base,),
-        (merge_ruling.decision_reason_for_judge_verdicts(rulings, verdicts, base, wanted.once),),
+        (merge_ruling.decide_reason_for_judge_verdicts(rulings, verdicts, base, wanted.once),),
         bool(verdicts.tally()),
     )
     return await _merge_parts(table, progress, rounds, result, unmerged, wanted) if wanted.all else unmerged
@@ -189,7 +190,7 @@ async def _merge_parts(
 
     async def refine(synthesis: DraftsSynthesised) -> Prompt:
         others = _seats_in_unspliced_directives(synthesis, [seat for seat in candidates if seat != base])
-        operations = {other: meeting_candidate_file_operations(candidates[other], rounds) for other in others}
+        operations = {other: candidate_file_operations_in_meeting(candidates[other], rounds) for other in others}
         texts = tuple(
             f"{other}:\n{render_unsigned_candidate_in_meeting(changed)}" for other, changed in operations.items()
         )
@@ -211,7 +212,7 @@ async def _merge_parts(
     if splice.draft == alone.draft:
         return alone
     authors = tuple(dict.fromkeys((base, *(took.seat for took in splice.synthesis.took))))
-    reasons = (*alone.reasons, merge_ruling.decision_reason_for_merged_parts(splice.synthesis, base))
+    reasons = (*alone.reasons, merge_ruling.decide_reason_for_merged_parts(splice.synthesis, base))
     return MergedCandidate(base, splice.draft, authors, reasons, alone.judged)
 
 

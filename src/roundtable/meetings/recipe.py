@@ -24,7 +24,7 @@ from roundtable.meetings.meeting import Meeting, PlannedRound
 from roundtable.meetings.shared_rounds import (
     ask_meeting_choice_gate,
     fulfill_seat_requests_in_meeting,
-    render_meeting_candidates,
+    render_meeting_prompt_candidates,
 )
 
 PITCH, OBJECTIONS, BALLOT = "position", "agree-object-add", "ranked-ballot"
@@ -86,7 +86,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         named["gates.options"] = [option for gate in self.gates for option in gate.options]
         invalid = [(key, name) for key, names in named.items() for name in names if not _NAME.fullmatch(name)]
         return "".join(
-            f"{key}: {name!r} must be one word of small letters, digits and dashes." for key, name in invalid[:1]
+            f"{key}: {name!r} must be one word of lowercase letters, digits and dashes." for key, name in invalid[:1]
         )
 
     def _find_invalid_round(self) -> str:
@@ -180,7 +180,7 @@ async def _ask_round(table: Table, name: str, planned: RecipeRound, rule_input: 
     options = table.charter.options
     values = {"options": "\n".join(f"- {option}" for option in options)}
     quotes = {"points": "\n".join(open_points.reading()) or "(none)"}
-    lists = {"candidates": render_meeting_candidates(rule_input.candidates)}
+    lists = {"candidates": render_meeting_prompt_candidates(rule_input.candidates)}
     choices: dict[str, Sequence[str]] = {
         PITCH: options,
         BALLOT: [candidate.id for candidate in rule_input.candidates],

@@ -26,7 +26,7 @@ from roundtable.meetings.stages.execution_stage import RERUN_GATE, hold_executio
 from roundtable.meetings.stages.files_stage import hold_files_stage
 from roundtable.meetings.stages.review_stage import hold_review_stage
 from roundtable.meetings.stages.stage_rounds import plan_stage_rounds
-from roundtable.meetings.try_candidates import StepFailed, require_meeting_step
+from roundtable.meetings.try_candidates import StepFailed, perform_required_meeting_step
 from roundtable.meetings.write_change import WRITE_GATES
 from roundtable.report.stage_words import stage_gate_sentence
 
@@ -121,7 +121,7 @@ async def _hold_stage(
 
 
 async def _record_stage_end(table: Table, name: str, end: StageEnd) -> StageEnd:
-    return (await require_meeting_step(table, f"{name}/end", EndStage(end), StageEnded)).end
+    return (await perform_required_meeting_step(table, f"{name}/end", EndStage(end), StageEnded)).end
 
 
 MEETING = Meeting(

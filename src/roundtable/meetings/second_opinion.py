@@ -20,7 +20,7 @@ from roundtable.core.decide.second_opinion import FOLLOW_UP_ROUND_NAME, OPINIONS
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import RATING_ROUND, hold_position_ballot, render_meeting_options
+from roundtable.meetings.shared_rounds import RATING_ROUND, hold_position_ballot, render_meeting_prompt_options
 
 BALLOT = "second-opinion/2-ballot"
 
@@ -30,7 +30,7 @@ FOLLOW_UP_ROUND = PlannedRound("follow-up", "reconsider", Turns(visibility="prev
 FOLLOW_UP_REASONS = {
     "disagreement": "They disagree.",
     "recommendation_gap": "They recommend different things.",
-    "risk": "Somebody sees a risk that must be settled first.",
+    "risk": "At least one seat sees a risk that must be resolved first.",
 }
 
 
@@ -64,7 +64,7 @@ async def _hold_second_opinion_meeting(table: Table) -> Decision:
         ratings = await hold_position_ballot(table, BALLOT, first)
     standing = positions.CouncilStanding.after_blind_round(first, table.labels, options, ratings)
 
-    reason = opinions.decide_divergence(standing) if settings.follow_up else ""
+    reason = opinions.decide_second_opinion_follow_up(standing) if settings.follow_up else ""
     if reason and await table.may_open(FOLLOW_UP_ROUND_NAME):
         standing = standing.after_reading(await _ask_follow_up(table, reason, standing))
     return opinions.decide_second_opinion(standing)
@@ -75,7 +75,7 @@ async def _ask_opinions(table: Table) -> Round:
     options = table.charter.options
     return await table.ask(
         OPINIONS_ROUND_NAME,
-        Prompt(OPINION.template, {"choice": render_meeting_options("Recommend", options)}),
+        Prompt(OPINION.template, {"choice": render_meeting_prompt_options("Recommend", options)}),
         expect=Expect(OPINION.codec, options),
         turns=OPINION.turns,
     )

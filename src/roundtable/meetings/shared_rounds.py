@@ -19,7 +19,7 @@ APPLY_HINT = "with `roundtable apply`"
 RATING_ROUND = PlannedRound("ballot", "ratings", Turns(visibility="own", secret=True))
 
 
-def render_meeting_options(task: str, options: Sequence[str]) -> str:
+def render_meeting_prompt_options(task: str, options: Sequence[str]) -> str:
     """The list of options in a prompt, with the task in front; empty if there are no options."""
     return "\n".join((f"{task} exactly one of these:", *(f"- {option}" for option in options))) if options else ""
 
@@ -73,6 +73,6 @@ async def prove_meeting_claims(table: Table, round: Round, earlier: Sequence[Rou
     return decide_claims_of_round_by_proofs(round, result.proofs if isinstance(result, ClaimsProven) else (), earlier)
 
 
-def render_meeting_candidates(candidates: Sequence[Proposal]) -> tuple[str, ...]:
+def render_meeting_prompt_candidates(candidates: Sequence[Proposal]) -> tuple[str, ...]:
     """The candidates of a vote as the seats see them."""
     return tuple(f"{candidate.id}: {candidate.text}" for candidate in candidates)

@@ -45,7 +45,7 @@ class StepFailed(Exception):
         self.fault = fault
 
 
-async def require_meeting_step(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
+async def perform_required_meeting_step(table: Table, step: str, effect: Effect, kind: type[T]) -> T:
     """Perform a step and return its result; a failed step ends the meeting with StepFailed."""
     result = await table.do(step, effect)
     if isinstance(result, Fault):
@@ -67,7 +67,7 @@ async def try_and_fix_candidates_in_meeting(
     If all seats send the same change again, nothing is run again.
     """
     rounds = (written,)
-    result = await require_meeting_step(table, f"{stage}/try", meeting_trial_effect(rounds), CandidatesTried)
+    result = await perform_required_meeting_step(table, f"{stage}/try", meeting_trial_effect(rounds), CandidatesTried)
     for attempt in range(1, attempts + 1):
         if not decide_failed_candidate_seats(result) or any(candidate.passed for candidate in result.candidates):
             break
@@ -88,7 +88,7 @@ async def try_and_fix_candidates_in_meeting(
         )
         if _latest_changes(*rounds) == before:
             break
-        result = await require_meeting_step(
+        result = await perform_required_meeting_step(
             table, f"{stage}/try-{attempt + 1}", meeting_trial_effect(rounds), CandidatesTried
         )
     return rounds, result

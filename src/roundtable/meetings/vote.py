@@ -17,7 +17,7 @@ from roundtable.core.decide.vote import RankedPoll, decide_vote, ranked_vote_can
 from roundtable.core.ports import Table
 from roundtable.core.values import Decision, Expect, Prompt, Proposal, Round, Turns
 from roundtable.meetings.meeting import Meeting, PlannedRound
-from roundtable.meetings.shared_rounds import ask_meeting_choice_gate, render_meeting_candidates
+from roundtable.meetings.shared_rounds import ask_meeting_choice_gate, render_meeting_prompt_candidates
 
 PITCH = PlannedRound("pitch", "position", Turns(visibility="none"))
 DISCUSS = PlannedRound("discuss", "free", Turns(visibility="previous_rounds"))
@@ -65,7 +65,7 @@ async def _hold_vote_meeting(table: Table) -> Decision:
 
 
 async def _hold_discussion(table: Table, round: str, candidates_offered: Sequence[Proposal]) -> Round:
-    prompt = Prompt(DISCUSS.template, lists={"candidates": render_meeting_candidates(candidates_offered)})
+    prompt = Prompt(DISCUSS.template, lists={"candidates": render_meeting_prompt_candidates(candidates_offered)})
     return await table.ask(round, prompt, expect=Expect(DISCUSS.codec), turns=DISCUSS.turns)
 
 
@@ -73,7 +73,7 @@ async def _hold_ballot(table: Table, number: int, candidates_offered: Sequence[P
     """Let every seat rank all candidates, in secret."""
     return await table.ask(
         f"vote/{number}-ballot",
-        Prompt(BALLOT.template, lists={"candidates": render_meeting_candidates(candidates_offered)}),
+        Prompt(BALLOT.template, lists={"candidates": render_meeting_prompt_candidates(candidates_offered)}),
         expect=Expect(BALLOT.codec, tuple(proposal.id for proposal in candidates_offered)),
         turns=BALLOT.turns,
     )

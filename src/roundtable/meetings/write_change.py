@@ -42,7 +42,11 @@ from roundtable.core.reasons import (
 )
 from roundtable.core.values import Decision, Digest, Gate, Outcome, Prompt, Turns
 from roundtable.meetings.meeting import PlannedRound
-from roundtable.meetings.try_candidates import WHOLE_FILES_CODEC, meeting_changes_reply_format, require_meeting_step
+from roundtable.meetings.try_candidates import (
+    WHOLE_FILES_CODEC,
+    meeting_changes_reply_format,
+    perform_required_meeting_step,
+)
 from roundtable.report.change_reasons import (
     change_approval_sentence,
     dangerous_change_sentence,
@@ -122,11 +126,11 @@ async def write_change_in_meeting(table: Table, progress: WriteProgress, decisio
         return decision
     for sitting in range(1, progress.repairs + MAX_GATE_RETURNS + 2):
         numbered = "" if sitting == 1 else f"-{sitting}"
-        planned = await require_meeting_step(
+        planned = await perform_required_meeting_step(
             table, f"{progress.stage}/plan{numbered}", PlanChange(draft), ChangePlanned
         )
-        if obstacle := rule.decide_plan_obstacle(planned, table.charter.slug):
-            return rule.decision_without_change(decision, obstacle)
+        if obstacle := rule.decide_reason_for_unwritable_plan(planned, table.charter.slug):
+            return rule.decision_on_unwritable_change(decision, obstacle)
         if progress.dry_run:
             return rule.decision_on_plan_without_change(decision, planned)
         gate, answer = await _ask_for_approval(table, progress, planned)
@@ -138,7 +142,7 @@ async def write_change_in_meeting(table: Table, progress: WriteProgress, decisio
         if answer == "some" and not choice:
             progress.ask_again(HunksNotNamed())
             continue
-        rehearsed = await require_meeting_step(
+        rehearsed = await perform_required_meeting_step(
             table, f"{progress.stage}/rehearse{numbered}", RehearseChange(draft, choice), ChangeRehearsed
         )
         problems = rule.decide_rehearsal_problems(rehearsed, () if choice else progress.required_checks)
@@ -156,7 +160,7 @@ async def write_change_in_meeting(table: Table, progress: WriteProgress, decisio
             progress.preface = (NotYetWritten(), *problems, DraftRepaired(progress.seat))
         else:
             progress.ask_again(*problems)
-    return rule.decision_without_change(decision, *progress.problem)
+    return rule.decision_on_unwritable_change(decision, *progress.problem)
 
 
 async def _find_weakness(
@@ -165,8 +169,8 @@ async def _find_weakness(
     """The checks that fail because of the person's choice of hunks; None if the person confirmed that choice."""
     if not choice or choice == progress.confirmed_choice or all(check.passed for check in part.checks):
         return None
-    whole = await require_meeting_step(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
-    return rule.decide_checks_failed_by_selection(part, whole)
+    whole = await perform_required_meeting_step(table, f"{step}/whole", RehearseChange(draft), ChangeRehearsed)
+    return rule.decide_reason_for_weaker_selection(part, whole)
 
 
 async def _ask_for_approval(table: Table, progress: WriteProgress, planned: ChangePlanned) -> tuple[str, str]:
@@ -189,7 +193,7 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
         name = progress.next_round("about")
         if await table.may_open(name):
             words = table.answer_text(gate)
-            hunks = render_meeting_hunks([hunk for hunk in planned.hunks if hunk.id in words] or planned.hunks)
+            hunks = render_meeting_prompt_hunks([hunk for hunk in planned.hunks if hunk.id in words] or planned.hunks)
             turns = (
                 msgspec.structs.replace(ABOUT_ROUND.turns, stage=progress.stage)
                 if progress.after_stages
@@ -199,7 +203,7 @@ async def _ask_for_approval(table: Table, progress: WriteProgress, planned: Chan
     raise AssertionError("the last question has no ask among its options")
 
 
-def render_meeting_hunks(hunks: Sequence[Hunk]) -> str:
+def render_meeting_prompt_hunks(hunks: Sequence[Hunk]) -> str:
     """Hunks as a diff for the seats, each under its id."""
     return "\n".join(
         "\n".join((hunk.id, *(f"{sign}{line}" for sign, side in hunk.sides for line in side))) for hunk in hunks
@@ -217,7 +221,7 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
     prompt = Prompt(REPAIR_ROUND.template, quotes={"trouble": trouble})
     turns = REPAIR_ROUND.turns
     if progress.after_stages:
-        listing = await require_meeting_step(
+        listing = await perform_required_meeting_step(
             table,
             f"{name}/files",
             ListProject(rehearsed.draft, table.charter.limits.max_tokens, (progress.seat,), trouble),
@@ -230,7 +234,7 @@ async def _ask_for_repair(table: Table, progress: WriteProgress, rehearsed: Chan
     )
     if answers.move_of(progress.seat) is None:
         return ""
-    drafted = await require_meeting_step(
+    drafted = await perform_required_meeting_step(
         table, f"{name}/draft", DraftMove(name, progress.seat, rehearsed.draft), MoveDrafted
     )
     return "" if drafted.refused else drafted.draft
@@ -259,7 +263,7 @@ async def _write_change(
         return rule.decision_after_failed_write(decision, applied)
     assert isinstance(applied, ChangeApplied)
     decision = rule.decide_change_applied(decision, applied, rehearsed, table.charter.question, choice)
-    edited = rule.decision_reason_for_edited_hunks(choice)
+    edited = rule.decide_reason_for_edited_hunks(choice)
     if edited is None:
         return decision
     text = "\n\n".join(filter(None, (reason_sentence(edited), decision.text)))

@@ -10,8 +10,8 @@ from roundtable.core import candidate_reasons as why
 from roundtable.core.candidate_reasons import CallOutcome, CandidateProblems, CandidateReason
 from roundtable.core.decide.trial_outcome import (
     decide_candidate_problems,
+    decide_failed_check_reason_field,
     decide_unverified_candidates,
-    failed_check_reason_field,
 )
 from roundtable.core.effects import Candidate, CandidatesTried, CheckKind
 from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
@@ -20,7 +20,7 @@ from roundtable.report.check_words import (
     failed_check_result_sentence,
     failed_check_sentence,
     refused_file_sentence,
-    render_failed_check_for_seats,
+    report_failed_check_to_seats,
 )
 from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, run_failure_sentence
 
@@ -59,7 +59,7 @@ def _ranking_sentence(reason: why.RankingReason) -> str:
         case why.TestsCounted():
             counted = f"{reason.counted} of the {pluralize(reason.written, 'test')} that the seats wrote"
             counts = f"{counted} {'counts' if reason.counted == 1 else 'count'} as evidence"
-            return f"{counts}: a test counts if the candidates of its author and of another seat pass it."
+            return f"{counts}: a test counts if its author's candidate and another seat's candidate pass it."
         case why.BestCandidates() if len(reason.seats) == 1:
             return f"{reason.seats[0]}'s candidate had the best results."
         case why.BestCandidates(alike=True):
@@ -81,7 +81,7 @@ def _compared_sentence(reason: why.CandidatesCompared) -> str:
         return f"{candidates} were run with {pluralize(reason.inputs, 'input')} and behave {ways}."
     runs = f"the checks{' and tests' if reason.by_tests else ''}"
     if reason.ways == 1:
-        return f"{candidates} have the same results in {runs}, and no inputs could be tried."
+        return f"{candidates} have the same results in {runs}, and they could not be compared with further inputs."
     return f"{candidates} behave {ways} in {runs}."
 
 
@@ -118,7 +118,7 @@ def _trial_sentence(reason: why.TrialReason) -> str:
     match reason:
         case why.NoCandidatePassed():
             problems = (
-                f"{seat}: {describe_first_candidate_problems(found) or 'The candidate did not pass.'}"
+                f"{seat}: {describe_candidate_problems_briefly(found) or 'The candidate did not pass.'}"
                 for seat, found in reason.candidates.items()
             )
             return " ".join(("No candidate passed.", *problems))
@@ -200,7 +200,7 @@ def _merge_sentence(reason: why.MergeReason) -> str:
         case why.JudgesCompared():
             return " ".join(_judge_sentences(reason))
         case why.AdditionsFailed():
-            problems = describe_first_candidate_problems(reason.problems)
+            problems = describe_candidate_problems_briefly(reason.problems)
             failed = f"{reason.base}'s candidate did not pass with the additions that the judges asked for"
             return f"{failed}, so it is used without them. {problems}".strip()
         case why.CandidatesMerged() if not reason.taken and not reason.removed:
@@ -217,36 +217,36 @@ def _merge_sentence(reason: why.MergeReason) -> str:
 def _judge_sentences(reason: why.JudgesCompared) -> Iterator[str]:
     if reason.preferred:
         votes = ", ".join(f"{seat} {count}" for seat, count in reason.preferred.items())
-        yield f"Votes of the judges for the equal candidates: {votes}."
+        yield f"Votes of the judges for the equally good candidates: {votes}."
     if reason.reversed:
         reversed = join_names_as_text(reason.reversed)
-        yield f"Votes not counted, because the judge changed its vote with the order of the candidates: {reversed}."
+        yield f"Votes not counted, because the judge reversed its vote when the order was swapped: {reversed}."
     if reason.one_order:
         one_order = join_names_as_text(reason.one_order)
-        yield f"Votes not counted, because the judge voted in only one order of the candidates: {one_order}."
+        yield f"Votes not counted, because the judge voted in only one of the two candidate orders: {one_order}."
     if reason.own:
         own = "its own candidate" if len(reason.own) == 1 else "their own candidates"
-        yield f"{join_names_as_text(reason.own)} preferred {own}, shown without names."
+        yield f"{join_names_as_text(reason.own)} preferred {own}; the candidates were shown without names."
     if reason.discarded:
         directives = join_names_as_text([f"“{join_text_lines(directive)}”" for directive in reason.discarded])
-        yield f"Requests discarded, because the judge made them in only one order of the candidates: {directives}."
+        yield f"Requests discarded, because the judge made them in only one of the two candidate orders: {directives}."
     if not reason.preferred:
         no_verdict = "No verdict counts" if reason.reversed or reason.one_order else "No judge answered"
         yield f"{no_verdict}, so {_taken_by_order(reason.base)}"
 
 
 def _taken_by_order(base: str) -> str:
-    return f"{base}'s candidate was chosen, as the first of the equal candidates."
+    return f"{base}'s candidate was chosen, because it is the first of the equally good candidates."
 
 
 def _files_stage_sentence(reason: why.FilesStageReason) -> str:
     match reason:
         case why.CandidateLeftOut():
             different = "It behaves differently from most other candidates on inputs similar to those in the task."
-            problem = describe_first_candidate_problems(reason.problems) or different
+            problem = describe_candidate_problems_briefly(reason.problems) or different
             return f"{reason.seat}'s candidate was left out. {problem}"
         case why.CandidateDoubtful():
-            problems = describe_first_candidate_problems(reason.problems)
+            problems = describe_candidate_problems_briefly(reason.problems)
             return f"{reason.seat}'s candidate did not pass its checks. {problems}"
         case why.FilesDropped():
             refused = " ".join(map(refused_file_sentence, reason.files[:_MAX_PROBLEMS]))
@@ -290,7 +290,7 @@ def candidate_problem_sentences(problems: CandidateProblems) -> Iterator[str]:
         yield f"The candidate no longer passes these tests: {_join_lines(problems.lost_tests)}."
 
 
-def describe_first_candidate_problems(problems: CandidateProblems) -> str:
+def describe_candidate_problems_briefly(problems: CandidateProblems) -> str:
     """The first reasons why a candidate did not pass, and how many more there are; empty if there are none."""
     sentences = list(candidate_problem_sentences(problems))
     more = len(sentences) - _MAX_PROBLEMS
@@ -304,7 +304,7 @@ def render_candidate_trial(candidate: Candidate) -> str:
     if not candidate.draft and not candidate.refused:
         lines.append("Not written. The candidate changes nothing.")
     lines += [
-        render_failed_check_for_seats(outcome)
+        report_failed_check_to_seats(outcome)
         for outcome in candidate.checks
         if not outcome.passed and outcome.kind is not CheckKind.AGREEMENT
     ]
@@ -322,7 +322,8 @@ def unverified_candidate_question_sentence(tried: CandidatesTried) -> str:
     """The question whether to take a candidate that could not be verified independently."""
     doubts = [
         _only_problem_sentence(
-            candidate.seat, failed_check_reason_field(next(check for check in candidate.checks if not check.passed))
+            candidate.seat,
+            decide_failed_check_reason_field(next(check for check in candidate.checks if not check.passed)),
         )
         for candidate in decide_unverified_candidates(tried)
     ]
@@ -354,7 +355,7 @@ def describe_candidate_difference(tried: CandidatesTried, seat: str) -> str:
 def describe_candidate_result(candidate: Candidate, tried: CandidatesTried) -> str:
     """The files of a candidate and the results of running it, for the person who chooses one."""
     ran = "passed everything that was run." if candidate.checks or candidate.tests else "no check or test was run."
-    result = ran if candidate.passed else describe_first_candidate_problems(decide_candidate_problems(candidate))
+    result = ran if candidate.passed else describe_candidate_problems_briefly(decide_candidate_problems(candidate))
     return f"{_join_lines(candidate.files)}: {result} {describe_candidate_difference(tried, candidate.seat)}".strip()
 
 

@@ -13,7 +13,7 @@ from roundtable.core.values import Decision
 from roundtable.report.check_words import check_finding_sentence, failed_check_sentence, refused_file_sentence
 
 NO_CHECKS_TO_RUN = "There are no checks here to run."
-_SHOW_AGAIN = "`roundtable apply` with this session shows it again."
+_SHOW_AGAIN = "To see the change again, run `roundtable apply` with this session."
 _SUBJECT_LENGTH = 72
 _REMEDIES = {
     "commit": "The change was drafted with these uncommitted edits. Commit them, then run: roundtable apply {session}",
@@ -58,9 +58,8 @@ def _retry_reason_sentence(
 ) -> str:
     match reason:
         case why.UncommittedFilesNeeded():
-            return (
-                f"A check fails on the committed files and passes with uncommitted ones: {_join_lines(reason.files)}."
-            )
+            uncommitted = "this uncommitted file" if len(reason.files) == 1 else "these uncommitted files"
+            return f"A check fails on the committed files but passes with {uncommitted}: {_join_lines(reason.files)}."
         case why.SelectionWeaker():
             fails, passes = ("fails", "passes") if len(reason.checks) == 1 else ("fail", "pass")
             checks = _join_lines(reason.checks)
@@ -71,7 +70,8 @@ def _retry_reason_sentence(
         case why.HunksNotNamed():
             return "The answer `some` does not say which hunks."
         case why.ApprovalsMissing():
-            share = f"{reason.approved} of the {reason.needed} needed seats that did not write the change approved it."
+            approvals = pluralize(reason.needed, "approval")
+            share = f"The change needs {approvals} from seats that did not write it, and got {reason.approved}."
             objections = [
                 f"{seat} asks for changes: {end_text_as_sentence(join_text_lines(words))}"
                 for seat, words in reason.objections.items()
@@ -89,7 +89,7 @@ def _retry_reason_sentence(
             assert_never(reason)
 
 
-def write_reason_sentence(reason: why.WriteReason) -> str:
+def change_write_reason_sentence(reason: why.WriteReason) -> str:
     """Whether a change was written, and what is to be known about it."""
     match reason:
         case why.ChangeNotWritten():
@@ -112,12 +112,12 @@ def write_reason_sentence(reason: why.WriteReason) -> str:
             rewrote = f"rewrote {_join_lines(reason.rewritten)}" if reason.rewritten else ""
             return f"The person {' and '.join(filter(None, (left, rewrote)))}."
         case why.FilesSkipped():
-            return f"Changed during the write and therefore not written: {_join_lines(reason.files)}."
+            return f"Files that changed during the write were not written: {_join_lines(reason.files)}."
         case _:
-            return write_remark_sentence(reason)
+            return change_write_remark_sentence(reason)
 
 
-def write_remark_sentence(remark: why.WriteRemark) -> str:
+def change_write_remark_sentence(remark: why.WriteRemark) -> str:
     """What could not be done, or was done in another way, when a change was written."""
     match remark:
         case why.FilesPending():
@@ -132,7 +132,7 @@ def write_remark_sentence(remark: why.WriteRemark) -> str:
             hooks = f"hooks did not run ({', '.join(remark.hooks)})" if remark.hooks else ""
             unsigned = "it is not signed although commit.gpgSign is set" if remark.unsigned else ""
             skipped = " and ".join(filter(None, (hooks, unsigned)))
-            return f"The commit was not made with `git commit`: {skipped}."
+            return f"The commit was made without `git commit`: {skipped}."
         case why.Said():
             return end_text_as_sentence(remark.text)
         case _:
@@ -151,7 +151,7 @@ def _written_sentence(reason: why.ChangeWritten) -> str:
     commit = f" as commit {reason.commit[:12]}{where}" if reason.commit else where
     failing = f", of which {_join_lines(reason.failing)} failed, as before" if reason.failing else ""
     checked = f" after {pluralize(reason.checks, 'check')} on the merged tree{failing}" if reason.checks else ""
-    undo = "It has been undone since." if reason.undone else f"To undo it: roundtable undo {reason.undo}."
+    undo = "It has since been undone." if reason.undone else f"To undo it: roundtable undo {reason.undo}."
     return f"Written{commit}{checked}: {_join_lines(reason.files)}. {undo}"
 
 

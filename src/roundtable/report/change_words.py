@@ -23,7 +23,7 @@ from roundtable.core.changeset import (
     ReplaceFile,
 )
 from roundtable.core.decide.trial_outcome import (
-    decision_reason_for_unverified_candidate,
+    decide_reason_for_unverified_candidate,
     is_tried_candidate_unverified,
 )
 from roundtable.core.effects import (
@@ -44,7 +44,7 @@ from roundtable.core.text.sanitize import reveal_hidden_characters, sanitize_lin
 from roundtable.core.text.wording import join_text_lines, pluralize
 from roundtable.core.values import Digest
 from roundtable.report.candidate_words import candidate_reason_sentence
-from roundtable.report.change_reasons import write_remark_sentence
+from roundtable.report.change_reasons import change_write_remark_sentence
 from roundtable.report.refusals import refusal_sentence
 
 CANDIDATE_COLUMNS = ("Candidate", "Checks", "Tests", "Equal to", "Result")
@@ -62,7 +62,7 @@ def describe_draft_doubt(session: Session, draft: Digest, author: str) -> str:
     matches = [candidate for candidate in result.candidates if candidate.draft == draft] or [
         candidate for candidate in result.candidates if candidate.seat == author
     ]
-    doubt = decision_reason_for_unverified_candidate(matches[0]) if matches else None
+    doubt = decide_reason_for_unverified_candidate(matches[0]) if matches else None
     return candidate_reason_sentence(doubt) if doubt else ""
 
 
@@ -73,7 +73,7 @@ def describe_gate_answer_text(answer: GateAnswered) -> str:
     return "; ".join(f"{change} {', '.join(ids)}" for change, ids in hunks_by_change.items() if ids) or answer.text
 
 
-def describe_hunk_request(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
+def describe_hunk_request_origin(session: Session, asked_by: str, length: int = _REQUEST_LENGTH) -> str:
     """The origin of the request for a hunk: the task or decision in its own words, or the name of a claim."""
     charter = session.charter
     source, position = (str(charter.settings.get(name, "")) for name in ("of", "position"))
@@ -86,7 +86,7 @@ def describe_hunk_request(session: Session, asked_by: str, length: int = _REQUES
 
 def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
     """The origin of a hunk, such as `requested by the task “Log in”, written by gpt, taken (anna)`."""
-    request = describe_hunk_request(session, past.hunk.asked_by)
+    request = describe_hunk_request_origin(session, past.hunk.asked_by)
     words = [f"requested by {request}" if request else "not requested"]
     words += [f"written by {' and '.join(past.wrote)}"] if past.wrote else []
     words += [f"{past.state} ({past.by})" if past.by else past.state] if past.state else []
@@ -95,7 +95,7 @@ def describe_hunk_provenance(session: Session, past: HunkHistory) -> str:
 
 def render_hunk_provenance(hunk: Hunk, session: Session, authors: DraftAuthors) -> list[str]:
     """The origin of a hunk in full, one line each: the request, the writers, and the parts taken from other seats."""
-    request = describe_hunk_request(session, hunk.asked_by, length=0)
+    request = describe_hunk_request_origin(session, hunk.asked_by, length=0)
     writers = " and ".join(authors.of(hunk.path))
     parts = [part for part in authors.took if part.path == hunk.path]
     return [
@@ -125,8 +125,8 @@ def describe_applied_change(applied: ChangeApplied) -> Iterator[str]:
     commit = f", commit {applied.commit[:12]}{where}" if applied.commit else where
     yield f"Written{commit}: {', '.join(applied.files)}."
     if applied.left:
-        yield f"Not written, because they changed on disk during the write: {', '.join(applied.left)}."
-    yield from map(write_remark_sentence, applied.remarks)
+        yield f"Files that changed on disk during the write were not written: {', '.join(applied.left)}."
+    yield from map(change_write_remark_sentence, applied.remarks)
     yield f"Undo it with: roundtable undo {applied.undo}"
 
 

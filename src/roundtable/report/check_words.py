@@ -20,7 +20,7 @@ _ORIGINAL_TESTS_ADVICE = (
 )
 
 
-def describe_check(check: CheckOutcome | FailedCheck) -> str:
+def describe_check_name(check: CheckOutcome | FailedCheck) -> str:
     """The name of a check, and whether it ran with the original tests."""
     return f"{join_text_lines(check.name)}{' (with the original tests)' if check.original_tests else ''}"
 
@@ -34,7 +34,7 @@ def refused_file_sentence(refusal: Refusal) -> str:
 def failed_check_result_sentence(check: CheckOutcome | FailedCheck) -> str:
     """The result of a check that failed: its exit code, or that it was stopped."""
     result = "was stopped" if check.code is None else f"failed with exit code {check.code}"
-    return f"The check {describe_check(check)} {result}."
+    return f"The check {describe_check_name(check)} {result}."
 
 
 def failed_check_sentence(check: FailedCheck) -> str:
@@ -43,7 +43,7 @@ def failed_check_sentence(check: FailedCheck) -> str:
     if not message:
         return failed_check_result_sentence(check)
     if check.finding:
-        return f"{describe_check(check)}: {end_text_as_sentence(message)}"
+        return f"{describe_check_name(check)}: {end_text_as_sentence(message)}"
     return end_text_as_sentence(f"{failed_check_result_sentence(check).removesuffix('.')}: {message}")
 
 
@@ -98,8 +98,8 @@ def _run_finding_sentence(
             tests = f"{finding.author}'s tests" if finding.author else "the examples in the task"
             return f"The program crashed before {tests} were finished."
         case why.FewerTestsRun():
-            before = f"the {finding.before} tests that it ran before the change"
-            return f"The check passed, but ran only {finding.ran} of {before}."
+            before = f"the {pluralize(finding.before, 'test')} that it ran before the change"
+            return f"The check passed, but it ran only {finding.ran} of {before}."
         case why.ToolsReplaced():
             files = join_names_as_text([join_text_lines(file) for file in finding.files])
             return f"The change adds {files}, which would be loaded instead of a program that checks the change."
@@ -107,7 +107,7 @@ def _run_finding_sentence(
             assert_never(finding)
 
 
-def render_failed_check_for_seats(outcome: CheckOutcome) -> str:
+def report_failed_check_to_seats(outcome: CheckOutcome) -> str:
     """A failed check for the seat that can fix it: the result, what was found, the end of the output, and advice."""
     finding = check_finding_sentence(outcome.finding) if outcome.finding else ""
     output = outcome.output[-_MAX_CHECK_OUTPUT:]

@@ -13,7 +13,7 @@ from roundtable.core.stages import StageEnd
 from roundtable.core.text.sanitize import reveal_hidden_characters
 from roundtable.core.values import Digest, Value
 from roundtable.report.costs import build_cost_report
-from roundtable.report.phrases import describe_outcome
+from roundtable.report.phrases import describe_decision_outcome
 
 DifferenceState = Literal["same", "changed", "only in the first", "only in the second"]
 _LARGEST_COMPARED_FILE = 400_000
@@ -77,7 +77,7 @@ def build_session_comparison_report(
 
 def _summarize_side(session: Session) -> ComparedSession:
     total = build_cost_report(session).total
-    ended = describe_outcome(session.decision) if session.decision else session.status
+    ended = describe_decision_outcome(session.decision) if session.decision else session.status
     charter = session.charter
     return ComparedSession(
         session.id, charter.slug, charter.question, ended, len(session.rounds), session.spent.tokens, total.price

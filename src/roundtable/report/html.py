@@ -257,7 +257,7 @@ class _Page:
     def _heading(self) -> Iterator[str]:
         session, charter = self._session, self._session.charter
         yield f'<h1 dir="auto">{_escape_html_line(charter.question, 160)}</h1>'
-        facts = [describe_session_status(session), charter.meeting, phrases.describe_opening_time(session)]
+        facts = [describe_session_status(session), charter.meeting, phrases.describe_session_opening_time(session)]
         facts += [name for name in (session.name, charter.slug) if name]
         tag = f'<span class="tag">{_escape_html_line(session.status)}</span>'
         yield f'<p class="soft">{tag} {" · ".join(_escape_html_line(fact) for fact in facts)}</p>'
@@ -280,14 +280,14 @@ class _Page:
             ]
             lines = (*absences, *map(_escape_html_line, notice_sentences(decision)))
             items = "".join(f"<li>{line}</li>" for line in lines)
-            heading = _escape_html_line(phrases.render_degraded_heading(decision))
+            heading = _escape_html_line(phrases.render_degraded_decision_heading(decision))
             yield f'<div class="card degraded"><b>{heading}</b><ul>{items}</ul></div>'
         for line in filter(
-            None, (*phrases.describe_substitutions(self._session), phrases.describe_shared_voice(self._session))
+            None, (*phrases.describe_voice_substitutions(self._session), phrases.describe_shared_voice(self._session))
         ):
             yield f'<p class="soft">{_escape_html_line(line)}</p>'
         yield f'<div class="card seat {self._class(decision.author)}">'
-        ended = _escape_html_line(phrases.describe_outcome(decision))
+        ended = _escape_html_line(phrases.describe_decision_outcome(decision))
         yield f'<p><span class="tag">{ended}</span> {_escape_html_line(decision_sentence(decision))}</p>'
         if decision.electorate:
             yield f'<p class="soft">{counted[0].upper()}{counted[1:]}: {self._all(decision.counted) or "nobody"}</p>'

@@ -11,7 +11,7 @@ from roundtable.core.session import RoundRecord, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.values import Value
 from roundtable.report.phrases import describe_fault
-from roundtable.report.second_opinion_run import render_second_opinion_files
+from roundtable.report.second_opinion_run import render_second_opinion_document_files
 from roundtable.report.vote_tables import render_vote_results
 
 _LONGEST_FILE_NAME = 120
@@ -64,7 +64,7 @@ def _unique_file_names(names: Iterable[str]) -> dict[str, str]:
 
 EXPORT_LAYOUTS: dict[str, ExportLayout] = {
     "runs": ExportLayout(
-        "sessions/, runs/ and logs/ by session key and run id", render_second_opinion_files, whole_name=True
+        "sessions/, runs/ and logs/ by session key and run id", render_second_opinion_document_files, whole_name=True
     ),
     "debate": ExportLayout("debate/ROUND/agent-NAME.md and debate/vote-results.md", _render_debate_files),
 }

@@ -32,7 +32,7 @@ _REPORT_ONLY = "report"
 _REMEMBERED_OUTCOMES = (Outcome.REACHED, Outcome.REJECTED, Outcome.TIE, Outcome.DEADLOCK)
 
 
-def render_memory_entries(session: Session, *, writes_files: bool = False) -> tuple[Entry, ...]:
+def build_session_memory_entries(session: Session, *, writes_files: bool = False) -> tuple[Entry, ...]:
     """All memory entries of a session, with later changes by people applied.
 
     A meeting that `writes_files`, and has no stages that agree on words, decides something only if it wrote a change:

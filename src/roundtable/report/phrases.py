@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from roundtable.core.events import MoveMade, NoteSaid
 from roundtable.core.faults import Fault
-from roundtable.core.replies import parse_seat_reply, truncate_seat_reply
+from roundtable.core.replies import parse_seat_reply, truncate_long_reply
 from roundtable.core.replies.knights import SCORE_CODEC
 from roundtable.core.replies.review import FINDINGS_CODEC
 from roundtable.core.replies.second_opinion import OPINION_CODEC
@@ -58,14 +58,14 @@ def describe_counted_seats(decision: Decision) -> str:
     return f"counted {len(decision.counted)} of {len(decision.electorate)}"
 
 
-def render_degraded_heading(decision: Decision) -> str:
+def render_degraded_decision_heading(decision: Decision) -> str:
     """The warning above the notices of a degraded decision."""
     if not decision.electorate:
         return "DEGRADED: read the notices first."
-    return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else ', read the notices'}."
+    return f"DEGRADED: {describe_counted_seats(decision)}{'' if decision.missing else '; read the notices'}."
 
 
-def describe_outcome(decision: Decision) -> str:
+def describe_decision_outcome(decision: Decision) -> str:
     """The outcome in words; collected opinions that differ are not called a deadlock."""
     differ = decision.is_compiled and len(decision.proposals) > 1 and not decision.is_decided
     return "opinions differ" if differ else decision.outcome
@@ -99,7 +99,7 @@ def describe_session_status(session: Session) -> str:
     return "not finished" if session.runs else "not started"
 
 
-def describe_opening_time(session: Session) -> str:
+def describe_session_opening_time(session: Session) -> str:
     """The time at which the session was opened, to the minute."""
     return f"{session.opened_at[:16].replace('T', ' ')} UTC"
 
@@ -141,7 +141,7 @@ def describe_turn(turn: Turn) -> str:
 def describe_unread_reply(move: MoveMade, expect: Expect) -> str:
     """A sentence saying that a reply does not count and, if known, why it could not be read."""
     item = _READ_ITEMS.get(expect.codec, "answer")
-    reason = parse_seat_reply(expect, truncate_seat_reply(move.raw or move.text), structured=False).why
+    reason = parse_seat_reply(expect, truncate_long_reply(move.raw or move.text), structured=False).why
     return f"This reply does not count because no {item} could be read from it{f': {reason}' if reason else '.'}"
 
 
@@ -216,7 +216,7 @@ def render_partial_answer_excerpt(text: str, most: int = _EXCERPT_LENGTH) -> str
     return text if len(text) <= most else f"{text[:most].rstrip()}… ({len(text):,} characters)"
 
 
-def describe_substitutions(session: Session) -> list[str]:
+def describe_voice_substitutions(session: Session) -> list[str]:
     """The seats that answered through another than their first voice, and seats that share a model because of it."""
     decision = session.decision
     if decision is None:

@@ -12,7 +12,7 @@ from roundtable.core.reasons import LeadReason, Reason
 from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, pluralize
 from roundtable.core.values import Decision, Substitution
 from roundtable.report.candidate_words import candidate_reason_sentence
-from roundtable.report.change_reasons import rehearsal_reason_sentence, write_reason_sentence
+from roundtable.report.change_reasons import change_write_reason_sentence, rehearsal_reason_sentence
 from roundtable.report.costs import render_money
 from roundtable.report.stage_notices import notice_reason_sentence
 
@@ -90,7 +90,7 @@ def _outcome_sentence(
     if isinstance(reason, why.RehearsalReason):
         return rehearsal_reason_sentence(reason)
     if isinstance(reason, why.WriteReason):
-        return write_reason_sentence(reason)
+        return change_write_reason_sentence(reason)
     if isinstance(reason, why.CandidateReason):
         return candidate_reason_sentence(reason)
     return _course_sentence(reason)
@@ -104,7 +104,7 @@ def _agreement_sentence(reason: why.AgreementReason) -> str:
             return f"Only {reason.valid} of {reason.asked} seats gave a valid answer: fewer than the quorum."
         case why.RoundBelowQuorum():
             few = f"{reason.valid} of {reason.asked} seats gave a valid answer in {reason.round}"
-            return f"{few}: fewer than the quorum. So the answers of {reason.decided_by} decide."
+            return f"{few}, which is fewer than the quorum, so the answers of {reason.decided_by} decide."
         case why.SingleOpinion():
             return "This is a single opinion, because only one seat could be counted."
         case why.NotAnAgreement():
@@ -152,7 +152,9 @@ def _diagnosis_sentence(reason: why.DiagnosisReason) -> str:
             unnamed = f" {join_names_as_text(reason.unnamed)} named no root cause." if reason.unnamed else ""
             return f"Fewer than {reason.needed} doctors are sure of the same root cause.{unnamed}"
         case why.RootCausesTied():
-            return f"Equally many doctors are sure of each of these root causes: {join_names_as_text(reason.causes)}."
+            return (
+                f"The same number of doctors is sure of each of these root causes: {join_names_as_text(reason.causes)}."
+            )
         case why.RootCauseFound():
             return f"{join_names_as_text(reason.seats)} are sure of the same root cause."
         case why.NobodyDiagnosed():
@@ -169,7 +171,7 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
             return f"The {reason.counted} counted seats recommend different answers {_OPINION_ROUND[reason.after]}."
         case why.RisksOpen():
             sees = "sees" if len(reason.seats) == 1 else "see"
-            return f"{join_names_as_text(reason.seats)} {sees} risks that must be settled first."
+            return f"{join_names_as_text(reason.seats)} {sees} risks that must be resolved first."
         case why.FindingsReviewed():
             seats = f"{reason.seats} seats" if reason.seats > 1 else "One seat"
             count = sum(reason.findings.values())
@@ -179,7 +181,8 @@ def _opinion_sentence(reason: why.OpinionReason) -> str:
             return f"{seats} reviewed the code independently and found {things}{f': {found}' if found else ''}.{where}"
         case why.NotHeardInRound():
             absent = "; ".join(f"{seat} ({fault.message.rstrip('.')})" for seat, fault in reason.faults.items())
-            return f"No answer in {reason.round}, the round that decides on unproven findings: {absent}."
+            who = "This seat" if len(reason.faults) == 1 else "These seats"
+            return f"{who} did not answer in {reason.round}, the round that decides on unproven findings: {absent}."
         case why.ProofsNotRun():
             return f"No program could be run, so no finding is confirmed or refuted: {reason.why}"
         case why.FindingsUnproven():
@@ -225,7 +228,7 @@ def _recount_sentence(reason: why.RecountReason) -> str:
         case why.NoCondorcetWinner():
             return "No candidate beats every other candidate in pairwise comparison."
         case why.LastRemaining():
-            return f"{reason.winner} is the last candidate after the others are eliminated."
+            return f"{reason.winner} is the only candidate left after the others were eliminated."
         case why.VotesTied() if reason.votes:
             return f"{join_names_as_text(reason.leaders)} are tied with {reason.votes} of {reason.counted} seats each."
         case why.VotesTied():
@@ -281,7 +284,8 @@ def _stage_sentence(reason: why.StageReason) -> str:
             names = f": {', '.join(reason.stages)}" if reason.stages else ""
             return f"{pluralize(count, 'stage')} {'was' if count == 1 else 'were'} held{names}."
         case why.JudgeReadOwnWords():
-            return f"In {join_names_as_text(reason.stages)} the judge also judged its own answer, shown without a name."
+            stages = join_names_as_text(reason.stages)
+            return f"In {stages}, the judge also judged its own answer, which was shown without a name."
         case why.LastRunFailed():
             return f"The project is finished, but {'its last run failed' if reason.ran else 'it could not be run'}."
         case why.StageFailed():

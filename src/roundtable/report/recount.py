@@ -10,9 +10,9 @@ import msgspec
 from roundtable.core.decide import (
     condorcet_winner,
     instant_runoff_winners,
-    rule_key_convergence,
     rule_no_objection,
     rule_ranked_vote,
+    rule_root_cause_convergence,
     rule_score_threshold,
 )
 from roundtable.core.decide.positions import normalize_counted_position
@@ -20,7 +20,7 @@ from roundtable.core.decide.ruling import Ruling
 from roundtable.core.decide.seat_positions import (
     STANCE_POSITIONS,
     SeatPositions,
-    resolve_voted_proposal_id,
+    decide_proposal_named_by_vote,
     seat_positions_up_to_decision,
 )
 from roundtable.core.reasons import (
@@ -236,7 +236,7 @@ def _recount_rules(
             continue
         ruling = count(seats)
         result = (ruling.outcome, ruling.winner)
-        winner = resolve_voted_proposal_id(ruling.winner, decision.proposals)
+        winner = decide_proposal_named_by_vote(ruling.winner, decision.proposals)
         without = {seat: count([name for name in seats if name != seat]) for seat in seats}
         yield RuleRecount(
             name,
@@ -270,7 +270,7 @@ def _rules_by_name(session: Session, positions: Mapping[str, SeatPositions]) -> 
         ),
         "no objection, a majority for it": _rule_over_round(stanced, rule_no_objection),
         "no objection, all for it": _rule_over_round(stanced, rule_no_objection, support="all"),
-        "two sure seats name the same cause": _rule_over_round(keyed, rule_key_convergence),
+        "two sure seats name the same cause": _rule_over_round(keyed, rule_root_cause_convergence),
         "ranked: one against one, then elimination": _rule_over_ballots(ballot, rule_ranked_vote),
         "ranked: one against one only": _rule_over_ballots(ballot, _condorcet_ruling),
         "ranked: elimination only": _rule_over_ballots(ballot, _elimination_ruling),

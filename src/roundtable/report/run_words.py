@@ -26,7 +26,7 @@ _SERVICE_ADVICE = (
 )
 
 
-def describe_run_method(run: ProjectRan) -> str:
+def program_run_method_sentence(run: ProjectRan) -> str:
     """How and where the program was run; empty if it was not run."""
     where = f", in {run.sandbox}" if run.sandbox else ""
     return f"The program was run {_METHODS[run.how]}{where}." if run.how else ""
@@ -43,7 +43,7 @@ def render_project_run_summary(run: ProjectRan) -> str:
 
 
 def _render_run(run: ProjectRan, most: int) -> str:
-    lines = [*filter(None, (describe_run_method(run), *run.notes, run.why))]
+    lines = [*filter(None, (program_run_method_sentence(run), *run.notes, run.why))]
     lines += (
         [f"The install step of the program was not allowed: {' '.join(run.wants_install)}."]
         if run.wants_install

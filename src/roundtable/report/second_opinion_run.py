@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from roundtable.core.decide.second_opinion import FOLLOW_UP_ROUND_NAME, OPINIONS_ROUND_NAME
-from roundtable.core.events import Recorded, encode_events_as_jsonl
+from roundtable.core.events import Recorded, events_to_jsonl
 from roundtable.core.session import RoundRecord, SeatState, Session, Turn
 from roundtable.core.text.quotation import escape_markdown_line, quote_markdown
 from roundtable.core.text.sanitize import sanitize_line, sanitize_text
@@ -151,7 +151,7 @@ def render_second_opinion_markdown(session: Session) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def render_second_opinion_files(
+def render_second_opinion_document_files(
     sessions: Sequence[tuple[Session, Sequence[Recorded]]], holder: str | None
 ) -> dict[str, str]:
     """All files under one session key, oldest run first.
@@ -176,8 +176,8 @@ def render_second_opinion_files(
         if id := render_second_opinion_run_id(session):
             files[f"runs/{key}/{id}.json"] = render_second_opinion_json(session)
             files[f"runs/{key}/{id}.md"] = render_second_opinion_markdown(session)
-            files[f"logs/runs/{key}/{id}.jsonl"] = encode_events_as_jsonl(records)
-    return files | {f"logs/sessions/{key}.jsonl": "".join(encode_events_as_jsonl(records) for _, records in sessions)}
+            files[f"logs/runs/{key}/{id}.jsonl"] = events_to_jsonl(records)
+    return files | {f"logs/sessions/{key}.jsonl": "".join(events_to_jsonl(records) for _, records in sessions)}
 
 
 def render_data_as_json(data: object) -> str:

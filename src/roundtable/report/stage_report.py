@@ -55,7 +55,7 @@ from roundtable.report.document import (
 )
 from roundtable.report.phrases import describe_session_status
 from roundtable.report.reasons import decision_sentence, describe_reasons, notice_sentences
-from roundtable.report.run_words import describe_run_method
+from roundtable.report.run_words import program_run_method_sentence
 from roundtable.report.stage_words import (
     STAGE_ENDING_WORDS,
     describe_file_contributions,
@@ -171,7 +171,7 @@ def _candidate_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
 def _run_blocks(session: Session, name: str) -> Iterator[ReportBlock]:
     for number, run in enumerate(session_attempt_results(session, name, ProjectRan), 1):
         yield Heading(3, f"Run {number}", "passed" if run.passed else "stopped" if run.stopped else "failed")
-        if description := " ".join(filter(None, (describe_run_method(run), run.why))):
+        if description := " ".join(filter(None, (program_run_method_sentence(run), run.why))):
             yield Paragraph(description)
         if run.steps:
             yield DataTable(("Step", "Command", "Result", "Seconds"), tuple(map(_step_row, run.steps)), figures=1)
@@ -250,7 +250,7 @@ def _heading_blocks(session: Session) -> Iterator[ReportBlock]:
     facts = (
         describe_session_status(session),
         f"{charter.meeting} of {seats}",
-        phrases.describe_opening_time(session),
+        phrases.describe_session_opening_time(session),
         charter.slug,
     )
     yield Paragraph(" · ".join(filter(None, facts)), soft=True)
@@ -265,7 +265,7 @@ def _heading_blocks(session: Session) -> Iterator[ReportBlock]:
 def _warning_lines(session: Session, decision: Decision) -> Iterator[str]:
     yield from (f"No answer: {missing.seat}, {phrases.describe_fault(missing.fault)}" for missing in decision.missing)
     yield from notice_sentences(decision)
-    yield from phrases.describe_substitutions(session)
+    yield from phrases.describe_voice_substitutions(session)
     yield from filter(None, (phrases.describe_shared_voice(session),))
 
 

@@ -12,7 +12,7 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.text.wording import end_text_as_sentence, join_names_as_text, join_text_lines, pluralize
 from roundtable.core.verdict import Directives
 from roundtable.report.reasons import reason_sentence
-from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, describe_run_method
+from roundtable.report.run_words import RUN_STOPPED_BY_PERSON, program_run_method_sentence
 
 STAGE_ENDING_WORDS: dict[StageEnding, str] = {
     "agreed": "was agreed on",
@@ -100,7 +100,7 @@ def describe_stage_history(ends: Sequence[StageEnd]) -> str:
 def _describe_run(run: ProjectRan) -> Iterator[str]:
     yield from (
         end_text_as_sentence(sanitize_line(sentence))
-        for sentence in (describe_run_method(run), *run.notes, run.why)
+        for sentence in (program_run_method_sentence(run), *run.notes, run.why)
         if sentence
     )
     for step in run.steps:

@@ -46,6 +46,7 @@ from roundtable.core.effects import (
     UnmergedDirective,
 )
 from roundtable.core.refusals import Refusal
+from roundtable.core.sandbox import Resource
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.report.candidate_words import candidate_problem_sentences
 from roundtable.report.change_reasons import NO_CHECKS_TO_RUN
@@ -60,7 +61,7 @@ from roundtable.report.change_words import (
     render_check_result_table_rows,
     render_taken_part_rows,
 )
-from roundtable.report.check_words import describe_check
+from roundtable.report.check_words import describe_check_name
 from roundtable.report.reasons import describe_reasons
 from roundtable.report.refusals import refusal_sentences
 from roundtable.report.stage_words import describe_stage_step
@@ -73,7 +74,7 @@ _RUNNING_STEPS: dict[type[Effect], str] = {
     OpenChild: "Holding a child meeting.",
     EndStage: "Recording the result of the stage.",
     PlanChange: "Comparing the draft with the workspace.",
-    RehearseChange: "Rehearsing the change in a temporary copy, with the checks.",
+    RehearseChange: "Rehearsing the change: running the checks in a temporary copy.",
     ApplyChange: "Writing the change.",
     ProveClaims: "Running the proofs in the sandbox.",
     ListProject: "Reading the project.",
@@ -88,17 +89,17 @@ def describe_step_result(result: EffectResult) -> str:
     return " ".join(_result_sentences(result))
 
 
-def describe_running_step(effect: Effect) -> str:
+def running_step_sentence(effect: Effect) -> str:
     """A sentence about a running step, in the present tense."""
     match effect:
         case TryCandidates():
             return f"Running the candidates of {_join_names(effect.seats)} in the sandbox."
         case TryMerged():
-            return f"Running the merged candidate of {sanitize_line(effect.base)} in the sandbox."
+            return f"Running the candidate of {sanitize_line(effect.base)} with the merged parts in the sandbox."
         case SynthesiseDrafts():
-            return f"Merging parts into the candidate of {sanitize_line(effect.base)}."
+            return f"Merging parts of other candidates into the candidate of {sanitize_line(effect.base)}."
         case DraftMove():
-            return f"Drafting the changes of {sanitize_line(effect.seat)}."
+            return f"Preparing a draft from the changes of {sanitize_line(effect.seat)}."
         case _:
             return _RUNNING_STEPS[type(effect)]
 
@@ -152,6 +153,7 @@ def _result_sentences(result: EffectResult) -> Iterator[str]:
             yield from _refused_names(result.refused)
         case ChecksRun():
             yield from map(_describe_check, result.outcomes)
+            yield from _unenforced_limits(result.unenforced)
             yield from _refused_names(result.refused)
         case ChildEnded():
             yield f"The child meeting ended with the outcome {result.decision.outcome}."
@@ -228,7 +230,13 @@ def _rehearsal_problems(rehearsed: ChangeRehearsed) -> Iterator[str]:
         yield f"Checks that the change broke: {_join_names(rehearsed.broken_checks)}."
     if rehearsed.lost:
         yield f"Hunks lost in the merge: {_join_names(rehearsed.lost)}."
+    yield from _unenforced_limits(rehearsed.unenforced)
     yield from map(_describe_refusal, rehearsed.refused)
+
+
+def _unenforced_limits(unenforced: Sequence[Resource]) -> Iterator[str]:
+    if unenforced:
+        yield f"Limits not enforced: {', '.join(unenforced)}."
 
 
 def _removed_symbols(result: DraftsSynthesised) -> Iterator[str]:
@@ -249,7 +257,7 @@ def _describe_candidate(candidate: Candidate) -> str:
                 *map(_describe_refusal, candidate.refused),
             ]
         )
-    failed = [describe_check(outcome) for outcome in candidate.checks if not outcome.passed]
+    failed = [describe_check_name(outcome) for outcome in candidate.checks if not outcome.passed]
     verdict = (
         f"failed {_join_names(failed)}" if failed else "passed every check" if candidate.draft else "wrote nothing"
     )
@@ -270,4 +278,4 @@ def _describe_proof(proof: Proof) -> str:
 
 def _describe_check(outcome: CheckOutcome) -> str:
     result = "was stopped" if outcome.code is None else f"ended with exit code {outcome.code}"
-    return f"Check {sanitize_line(describe_check(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."
+    return f"Check {sanitize_line(describe_check_name(outcome), _LONGEST)} {result} after {outcome.seconds:.1f} s."

@@ -31,7 +31,7 @@ def render_round_as_markdown(record: RoundRecord) -> str:
 def render_topic_as_markdown(session: Session) -> str:
     """The question, options, meeting and seats."""
     return _document(
-        [*_topic_parts(session), f"{_meeting_and_seats(session)}, {phrases.describe_opening_time(session)}"]
+        [*_topic_parts(session), f"{_meeting_and_seats(session)}, {phrases.describe_session_opening_time(session)}"]
     )
 
 
@@ -71,7 +71,7 @@ def _heading_parts(session: Session) -> Iterator[str]:
         f"**{session.status}**",
         describe_session_status(session),
         _meeting_and_seats(session),
-        phrases.describe_opening_time(session),
+        phrases.describe_session_opening_time(session),
     ]
     yield " · ".join([*facts, *(escape_markdown_line(name) for name in (session.name, session.charter.slug) if name)])
     yield from _warning_parts(session)
@@ -95,9 +95,12 @@ def _meeting_and_seats(session: Session) -> str:
 def _warning_parts(session: Session) -> Iterator[str]:
     """Warnings to read before the decision."""
     if session.decision is not None and session.decision.degraded:
-        yield f"**{phrases.render_degraded_heading(session.decision)}**"
+        yield f"**{phrases.render_degraded_decision_heading(session.decision)}**"
         yield _notice_list(session.decision)
-    if lines := [*phrases.describe_substitutions(session), *filter(None, (phrases.describe_shared_voice(session),))]:
+    if lines := [
+        *phrases.describe_voice_substitutions(session),
+        *filter(None, (phrases.describe_shared_voice(session),)),
+    ]:
         yield "\n".join(f"- {escape_markdown_line(line)}" for line in lines)
 
 
@@ -132,7 +135,8 @@ def _decision_parts(decision: Decision) -> Iterator[str]:
         if decision.electorate
         else ""
     )
-    yield f"**{phrases.describe_outcome(decision)}**: {escape_markdown_line(decision_sentence(decision))}{counted}"
+    outcome = phrases.describe_decision_outcome(decision)
+    yield f"**{outcome}**: {escape_markdown_line(decision_sentence(decision))}{counted}"
     if decision.position:
         yield f"**{': '.join(escape_markdown_line(part) for part in (decision.winner, decision.position) if part)}**"
     if decision.text:

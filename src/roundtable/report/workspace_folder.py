@@ -42,7 +42,7 @@ class StatusFile(msgspec.Struct, frozen=True):
     consensus: bool
 
 
-def render_session_files(session: Session) -> dict[str, str]:
+def render_session_document_files(session: Session) -> dict[str, str]:
     """The files of one session by path."""
     texts = {
         "topic.md": render_topic_as_markdown(session),
@@ -54,7 +54,7 @@ def render_session_files(session: Session) -> dict[str, str]:
     return {f"sessions/{_session_folder_name(session)}/{name}": text for name, text in files.items()}
 
 
-def render_memory_as_markdown_files(entries: Sequence[Entry]) -> dict[str, str]:
+def render_memory_document_files(entries: Sequence[Entry]) -> dict[str, str]:
     """The files of the workspace's memory, oldest entry first so that new entries are appended."""
     entries = sorted(entries, key=lambda entry: (entry.at, entry.id))
     errors = [entry for entry in entries if entry.kind is EntryKind.ERROR]

@@ -13,41 +13,41 @@ from roundtable.core.values import Digest, compute_digest
 from roundtable.store.stored_events import find_stored_blob_digests, unpack_stored_event
 
 FACT = "seq, at, session, v, CAST(body AS BLOB), packed"
-"""The columns of a fact, in the order in which `read_stored_fact` takes them."""
+"""The columns of a fact, in the order in which `read_stored_event_row` takes them."""
 
 _BLOB = "SELECT data FROM blobs WHERE digest = ?"
 
 
-def read_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
+def read_stored_event_row(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
     """Return the fact in a row of the table of facts, with its long texts."""
     seq, at, session, version, body, packed = row
     try:
         event = unpack_stored_event(body, version, (lambda digest: read_stored_blob(db, digest)) if packed else None)
     except DamagedRecord as error:
         raise DamagedRecord(
-            f"Fact {seq} of session {session} is damaged: {error.message}",
+            f"Event {seq} of session {session} is damaged: {error.message}",
             f"Print what can be read with: roundtable show {session} --recover",
         ) from error
     return Recorded(seq, at, session, event)
 
 
-def recover_stored_fact(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
+def recover_stored_event_row(db: sqlite3.Connection, row: Sequence[Any]) -> Recorded:
     """Return the fact in a row; if it is damaged, an unknown event in its place."""
     try:
-        return read_stored_fact(db, row)
+        return read_stored_event_row(db, row)
     except DamagedRecord as error:
         seq, at, session, *_ = row
         return Recorded(seq, at, session, UnknownEvent(DAMAGED_KIND, {"problem": error.message}))
 
 
-def find_damaged_facts(db: sqlite3.Connection) -> list[DamagedFact]:
+def find_damaged_stored_events(db: sqlite3.Connection) -> list[DamagedFact]:
     """Read every fact and every blob, and return the facts that are damaged or refer to a damaged blob."""
     blobs = {digest for digest, data in db.execute("SELECT digest, data FROM blobs") if compute_digest(data) != digest}
     found: list[DamagedFact] = []
     for row in db.execute(f"SELECT {FACT} FROM events ORDER BY pos"):
         seq, _, session, _, body, _ = row
         try:
-            read_stored_fact(db, row)
+            read_stored_event_row(db, row)
         except RecordTooNew:
             continue
         except DamagedRecord as error:
@@ -55,7 +55,9 @@ def find_damaged_facts(db: sqlite3.Connection) -> list[DamagedFact]:
             continue
         if blobs and (broken := blobs & find_stored_blob_digests(body.decode())):
             found.append(
-                DamagedFact(session, seq, f"Fact {seq} of session {session} refers to the damaged {min(broken)}.")
+                DamagedFact(
+                    session, seq, f"Event {seq} of session {session} refers to {min(broken)}, which is damaged."
+                )
             )
     return found
 

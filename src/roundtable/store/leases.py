@@ -62,7 +62,8 @@ def lease_held_error(session: str, holder: str) -> SessionHeld:
     parts = holder.split(":")
     holder_name = f"process {parts[1]} on {parts[0]}" if len(parts) == 4 else holder
     return SessionHeld(
-        f"Session {session} is run by {holder_name}.", "Watch the session, or end it with `roundtable cancel` first."
+        f"Session {session} is already being run by {holder_name}.",
+        "Watch the session, or end it with `roundtable cancel` first.",
     )
 
 
@@ -70,7 +71,7 @@ def lease_lost_error(session: str) -> LeaseLost:
     """Return the error for a holder whose lease was taken over."""
     return LeaseLost(
         f"Another process has taken over session {session}.",
-        "This process writes nothing more to it; watch it instead.",
+        "This process no longer writes to the session; watch the session instead.",
     )
 
 

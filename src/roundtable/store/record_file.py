@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.store.fact_rows import find_damaged_facts
+from roundtable.store.fact_rows import find_damaged_stored_events
 
 _NEWEST = """
     SELECT slug, name FROM sessions WHERE (workspace = ?1 OR opened_in = ?1) AND forgotten_at = ''
@@ -38,7 +38,7 @@ class RecordFile(msgspec.Struct, frozen=True):
             with closing(_connect(path, seconds=5)) as db:
                 (schema,) = db.execute("PRAGMA user_version").fetchone()
                 (integrity,) = db.execute("PRAGMA quick_check(1)").fetchone()
-                damaged = len({fact.session for fact in find_damaged_facts(db)}) if schema else 0
+                damaged = len({fact.session for fact in find_damaged_stored_events(db)}) if schema else 0
                 (sessions,) = db.execute("SELECT count(*) FROM sessions").fetchone() if schema else (0,)
         except sqlite3.Error as error:
             return cls(str(path), integrity=f"{error}")

@@ -24,7 +24,7 @@ from roundtable.core.index import (
     WaitingGate,
 )
 from roundtable.core.values import Gate
-from roundtable.store.fact_rows import FACT, read_stored_fact
+from roundtable.store.fact_rows import FACT, read_stored_event_row
 
 _ROW = (
     "id, slug, name, workspace, question, meeting, parent, branched_at, opened_at, updated_at, last_seq, pos, outcome, "
@@ -117,7 +117,7 @@ class SessionIndex:
         kinds = [event.__struct_config__.tag for event in (*INDEXED_EVENTS, *INDEXED_GATES, *INDEXED_CHANGES)]
         for pos, *row in self._db.execute(_FACTS.format(", ".join("?" * len(kinds))), kinds).fetchall():
             try:
-                recorded = read_stored_fact(self._db, row)
+                recorded = read_stored_event_row(self._db, row)
             except RoundtableError:
                 continue
             self.update(pos, recorded)

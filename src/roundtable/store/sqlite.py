@@ -19,7 +19,13 @@ from roundtable.core.ports import DamagedFact, Lease, RemovedSessions
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Digest
 from roundtable.store.database import explain_database_error, open_database
-from roundtable.store.fact_rows import FACT, find_damaged_facts, read_stored_blob, read_stored_fact, recover_stored_fact
+from roundtable.store.fact_rows import (
+    FACT,
+    find_damaged_stored_events,
+    read_stored_blob,
+    read_stored_event_row,
+    recover_stored_event_row,
+)
 from roundtable.store.leases import LEASE_SECONDS, LeaseEnd, is_lease_free, lease_held_error, lease_lost_error
 from roundtable.store.ledgers import SqliteLedger
 from roundtable.store.session_index import Scope, SessionIndex
@@ -145,12 +151,12 @@ class SqliteStore:
     async def recover(self, session: str) -> list[Recorded]:
         """Return the facts of a session, with an unknown event in place of each that is damaged."""
         return await self._read(
-            lambda db: [recover_stored_fact(db, row) for row in db.execute(_READ, (session, 0)).fetchall()]
+            lambda db: [recover_stored_event_row(db, row) for row in db.execute(_READ, (session, 0)).fetchall()]
         )
 
     async def damaged(self) -> list[DamagedFact]:
         """Read every fact and return the damaged ones."""
-        return await self._read(find_damaged_facts)
+        return await self._read(find_damaged_stored_events)
 
     async def changed(self, session: str, after: int, timeout: float, own: Lease | None = None) -> bool:
         """Wait until the session has an event after `after` from any process; False if the time is up."""
@@ -325,13 +331,13 @@ def _insert(db: sqlite3.Connection, recorded: Recorded, body: PackedEvent) -> No
 
 
 def _facts(db: sqlite3.Connection, session: str, after: int = 0) -> list[Recorded]:
-    return [read_stored_fact(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
+    return [read_stored_event_row(db, row) for row in db.execute(_READ, (session, after)).fetchall()]
 
 
 def _readable_facts(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, Recorded]]:
     for pos, *row in db.execute(_ALL, (after,)):
         with suppress(DamagedRecord):
-            yield pos, read_stored_fact(db, row)
+            yield pos, read_stored_event_row(db, row)
 
 
 _LEASES = "SELECT session, holder, expires, expires_uptime FROM leases WHERE holder <> ''"

@@ -70,7 +70,8 @@ def check_event_may_be_stored(session: str, event: Event, last: int, leased: boo
         raise NotFound(f"There is no session {session}.", "List the sessions with: roundtable list")
     elif not leased and not isinstance(event, PERSON_EVENTS):
         raise RecordError(
-            f"A {event_kind(event)} fact needs the lease of its session.", "This is a bug: please report it."
+            f"An event of the kind {event_kind(event)} needs the lease of its session.",
+            "This is a bug: please report it.",
         )
 
 

@@ -68,7 +68,7 @@ def check_disk_space_for_weights(folder: Path, needed: int) -> Fault | None:
     return Fault.of(
         FaultKind.MISSING,
         f"{folder} has {free // 2**20} MB of free space, but the download needs {needed // 2**20} MB.",
-        help="Free some space, or move the models with ROUNDTABLE_HOME.",
+        help="Free some space, or set ROUNDTABLE_HOME to a folder with more space.",
     )
 
 

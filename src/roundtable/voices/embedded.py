@@ -31,7 +31,7 @@ _START_TIMEOUT = 120.0
 _MAX_CRASHES_IN_A_ROW = 3
 _CONNECTION_FAULTS = (FaultKind.UNREACHABLE, FaultKind.TRUNCATED)
 _PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
-_INSTALL_HELP = "Run `roundtable models`: it shows how to install it."
+_INSTALL_HELP = "Run `roundtable models` to see how to install the runtime."
 
 
 class EmbeddedModels:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from roundtable.core.faults import ConfigError
-from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, parse_toml_text
 
 ResolveKey = Callable[[str], str | None]
 """Returns the key for `env:NAME` or `secret:NAME`, or None."""
@@ -133,10 +133,10 @@ def _is_selected(which: ModelSelection, model: str) -> bool:
     return which if isinstance(which, bool) else any(fnmatchcase(model, glob) for glob in which)
 
 
-def parse_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+def parse_voice_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """Parse an endpoint from a config section or a data file."""
     where = where or f"endpoints.{name}"
-    endpoint = convert_toml_table(Endpoint, {**data, "name": name}, where)
+    endpoint = convert_toml_table_to_struct(Endpoint, {**data, "name": name}, where)
     if not endpoint.base_url.startswith(("http://", "https://", "${")):
         raise ConfigError(f"{where}: base_url must start with http:// or https://.", "Give the whole address.")
     if endpoint.concurrency < 1:
@@ -145,17 +145,18 @@ def parse_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "")
         raise ConfigError(f"{where}: per_minute must be 0 or more.", "Remove `per_minute` if there is no limit.")
     if min(endpoint.tokens_per_minute.values(), default=1) < 1:
         raise ConfigError(
-            f"{where}: tokens_per_minute must be 1 or more for each model.", "Remove the models that have no limit."
+            f"{where}: tokens_per_minute must be 1 or more for each model.",
+            "Remove models without a limit from `tokens_per_minute`.",
         )
     return msgspec.structs.replace(
         endpoint, base_url=endpoint.base_url.rstrip("/"), key=_parse_key_reference(endpoint.key, where)
     )
 
 
-def override_provider_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
+def override_shipped_voice_endpoint(name: str, data: Mapping[str, Any], where: str = "") -> Endpoint:
     """Parse an endpoint of a config; without `base_url` it changes the shipped endpoint of that name."""
-    shipped = load_shipped_provider_endpoints().get(name) if "base_url" not in data else None
-    return parse_provider_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
+    shipped = load_shipped_voice_endpoints().get(name) if "base_url" not in data else None
+    return parse_voice_endpoint(name, {**msgspec.to_builtins(shipped), **data} if shipped else data, where)
 
 
 def _parse_key_reference(key: str, where: str = "key") -> str:
@@ -173,17 +174,17 @@ def _parse_key_reference(key: str, where: str = "key") -> str:
 
 
 @cache
-def load_shipped_provider_endpoints() -> dict[str, Endpoint]:
+def load_shipped_voice_endpoints() -> dict[str, Endpoint]:
     """Return the endpoints of the shipped catalog by name."""
     folder = resources.files("roundtable.voices") / "catalog" / "endpoints"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {
-        name: parse_provider_endpoint(name, parse_toml_text(item.read_bytes(), item.name), item.name)
+        name: parse_voice_endpoint(name, parse_toml_text(item.read_bytes(), item.name), item.name)
         for item in files
         for name in (item.name.removesuffix(".toml"),)
     }
 
 
-def merge_provider_endpoints(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
+def merge_voice_endpoints(*groups: Iterable[Endpoint]) -> dict[str, Endpoint]:
     """Return the endpoints by name; later groups replace earlier ones."""
     return {endpoint.name: endpoint for group in groups for endpoint in group}

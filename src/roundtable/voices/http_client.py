@@ -109,7 +109,7 @@ def classify_provider_http_response(
     if 300 <= status < 400:
         return Fault.of(
             FaultKind.MALFORMED,
-            f"{who} redirects to another address (HTTP {status}), and a key is never sent to another host.",
+            f"{who} redirects to another address (HTTP {status}), but Roundtable never sends a key to another host.",
             retryable=False,
             help="Set the endpoint's base_url to the new address.",
         )

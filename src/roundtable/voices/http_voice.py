@@ -14,7 +14,7 @@ from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.text.sanitize import replace_surrogates_in_text
 from roundtable.core.values import Reply, Request, Usage, WaitNotice
 from roundtable.voices import http_client
-from roundtable.voices.dialects import create_dialect
+from roundtable.voices.dialects import create_provider_dialect
 from roundtable.voices.endpoints import Endpoint
 from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_voice_rate_limit_fault
 from roundtable.voices.reply_stream import MAX_STREAM_BYTES, ReplyStream
@@ -44,7 +44,7 @@ class HttpVoice:
     ) -> None:
         self.name = f"{endpoint.name}:{model}"
         self.vendor = endpoint.find_vendor(model)
-        self._dialect = create_dialect(endpoint, model)
+        self._dialect = create_provider_dialect(endpoint, model)
         self.structured = bool(self._dialect.held_by)
         self.plain_when_long = endpoint.schema_in_prefix
         self.edits = False
@@ -140,7 +140,7 @@ class HttpVoice:
         models, _ = self._endpoint.find_token_limit(self._model)
         return Fault.of(
             FaultKind.RATE_LIMITED,
-            f"This call may use {tokens:,} tokens, but {self.name} allows {self._rate.limit:,} a minute.",
+            f"This call could use {tokens:,} tokens, but {self.name} allows {self._rate.limit:,} per minute.",
             retryable=False,
             help=f'Include fewer files, or remove the seat. If your account allows more, raise "{models}" under '
             f"[endpoints.{self._endpoint.name}.tokens_per_minute].",

@@ -10,7 +10,7 @@ from roundtable.core.values import Seat
 from roundtable.voices.endpoints import Endpoint
 
 
-def assign_judge_voices(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
+def choose_default_judge_voices(seats: Iterable[Seat], endpoints: Mapping[str, Endpoint]) -> tuple[Seat, ...]:
     """Return the seats with their judge voices; a seat without one judges through its own voice."""
     return tuple(
         msgspec.structs.replace(seat, judge=seat.judge or _find_default_judge(seat, endpoints)) for seat in seats

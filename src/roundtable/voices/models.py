@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
-from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, parse_toml_text
 from roundtable.core.text.wording import did_you_mean_text
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def load_embedded_model_catalog() -> dict[str, EmbeddedModel]:
 def parse_embedded_model(name: str, raw: bytes) -> EmbeddedModel:
     """Parse one data file of the catalog."""
     data = {**parse_toml_text(raw, f"{name}.toml"), "name": name}
-    return convert_toml_table(EmbeddedModel, data, f"{name}.toml")
+    return convert_toml_table_to_struct(EmbeddedModel, data, f"{name}.toml")
 
 
 def find_embedded_model_files(models_dir: Path) -> dict[str, Path]:
@@ -112,7 +112,7 @@ def _read_chosen_model(models_dir: Path) -> str:
         return ""
 
 
-def find_default_voice_model(models_dir: Path) -> str | None:
+def find_default_embedded_model(models_dir: Path) -> str | None:
     """Return the default model: the chosen one, else the most useful installed one of the catalog."""
     choice = _read_chosen_model(models_dir)
     if choice and not isinstance(resolve_embedded_model_file(choice, models_dir), Fault):
@@ -122,7 +122,7 @@ def find_default_voice_model(models_dir: Path) -> str | None:
     return ranked[-1] if ranked else next(iter(installed), None)
 
 
-def set_default_voice_model(name: str, models_dir: Path) -> Path | Fault:
+def set_default_embedded_voice_model(name: str, models_dir: Path) -> Path | Fault:
     """Make an installed model the default."""
     path = resolve_embedded_model_file(name, models_dir)
     if isinstance(path, Fault):
@@ -139,7 +139,7 @@ def set_default_voice_model(name: str, models_dir: Path) -> Path | Fault:
 def resolve_embedded_model_file(name: str, models_dir: Path) -> Path | Fault:
     """Return the file of a model by name or path; without a name, that of the default model."""
     if not name or name == "default":
-        default = find_default_voice_model(models_dir)
+        default = find_default_embedded_model(models_dir)
         if default is None:
             return Fault.of(
                 FaultKind.MISSING,
@@ -186,7 +186,7 @@ def _explain_download(name: str) -> str:
     return f"Run `roundtable models get {name}` to download it."
 
 
-async def download_model_weights(
+async def download_embedded_model(
     name: str,
     models_dir: Path,
     progress: Progress | None = None,

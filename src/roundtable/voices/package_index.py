@@ -51,7 +51,7 @@ async def find_embedded_model_package_index() -> str | Fault:
             return answer
     return Fault.of(
         FaultKind.MISSING,
-        "No pip was found, so the package index is unknown.",
+        "pip was not found, so the package index is unknown.",
         help="Set PIP_INDEX_URL, or use another source with --from.",
     )
 

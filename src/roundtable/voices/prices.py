@@ -17,7 +17,7 @@ async def _load_price_list() -> None:
     await asyncio.to_thread(_load_snapshot)
 
 
-async def compute_voice_call_price(provider: str, model: str, usage: Usage) -> float | None:
+async def compute_provider_call_price(provider: str, model: str, usage: Usage) -> float | None:
     """Return the price of a call in dollars, or None if the model or kind of usage has no known price."""
     await _load_price_list()
     try:

@@ -147,7 +147,9 @@ class VoiceRegistry:
             store = f"`roundtable keys set {endpoint.name}`"
             how = f"Set the variable {name}, or store it: {store}." if kind == "env" else f"Store it: {store}."
             return Fault.of(
-                FaultKind.UNAUTHORIZED, f"The endpoint {endpoint.name} has no key ({endpoint.key}).", help=how
+                FaultKind.UNAUTHORIZED,
+                f"The key {endpoint.key} of the endpoint {endpoint.name} was not found.",
+                help=how,
             )
         if not (key.isascii() and key.isprintable()):
             message = f"The key of {endpoint.name} ({endpoint.key}) contains invalid characters."
@@ -180,9 +182,9 @@ def _create_price_lookup(endpoint: Endpoint) -> PriceLookup | None:
     """Return the price lookup of the endpoint, or None if it has no price list."""
     if not endpoint.prices:
         return None
-    from roundtable.voices.prices import compute_voice_call_price
+    from roundtable.voices.prices import compute_provider_call_price
 
-    return partial(compute_voice_call_price, endpoint.prices)
+    return partial(compute_provider_call_price, endpoint.prices)
 
 
 async def ask_voice_outside_meeting(voice: Voice, request: Request) -> Reply | Fault:

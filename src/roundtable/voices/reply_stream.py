@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+
 import msgspec
 
 from roundtable.core.faults import Fault, FaultKind
@@ -38,6 +40,7 @@ class ReplyStream:
         self._parts: list[str] = []
         self._characters = 0
         self._size = 0
+        self._has_line = False
         self._has_event = False
         self.fault: Fault | None = None
 
@@ -54,8 +57,14 @@ class ReplyStream:
     def feed(self, chunk: bytes) -> str:
         """Take received bytes and return the words in them."""
         self._size += len(chunk)
-        lines = (self._rest + chunk).split(b"\n") if self._rest else chunk.split(b"\n")
-        self._rest = lines.pop()
+        data = self._rest + chunk if self._rest else chunk
+        lines = data.splitlines()
+        self._rest = b""
+        if lines and not data.endswith(b"\n"):
+            self._rest = lines.pop() + (b"\r" if data.endswith(b"\r") else b"")  # a line feed may follow
+        if lines and not self._has_line:
+            lines[0] = lines[0].removeprefix(BOM_UTF8)
+            self._has_line = True
         if self._size > MAX_STREAM_BYTES or len(self._rest) > MAX_EVENT_BYTES:
             self.fault = self._create_overflow_fault()
             return ""

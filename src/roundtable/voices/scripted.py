@@ -56,7 +56,7 @@ from typing import Any
 import msgspec
 
 from roundtable.core.faults import ConfigError, Fault, FaultKind
-from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, parse_toml_text
 from roundtable.core.usage import correct_reported_usage, estimate_usage, is_plausible_usage
 from roundtable.core.values import Reply, Request, Usage
 
@@ -125,7 +125,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def parse_voice_script(data: dict[str, Any], where: str = "The script") -> Script:
     """Parse a script from plain data; an unknown key is an error that names the nearest known one."""
-    script = convert_toml_table(Script, data, where)
+    script = convert_toml_table_to_struct(Script, data, where)
     for turn in (*script.turns, *(turn for part in script.seats.values() for turn in part.turns)):
         _check_turn(turn, where)
     return script
@@ -143,7 +143,7 @@ def load_voice_script(path: Path) -> Script:
 def _check_turn(turn: ScriptedTurn, where: str) -> None:
     numbers = (turn.latency or 0, turn.rate or 0, turn.after or 0, turn.times, turn.retry_after)
     if min(numbers) < 0:
-        raise ConfigError(f"{where}: a turn has a number below zero.", "Use 0 or more.")
+        raise ConfigError(f"{where}: a number in a turn is negative.", "Use 0 or more.")
     if turn.text and turn.json is not None:
         raise ConfigError(f"{where}: a turn has both `text` and `json`.", "Keep one of them.")
     if turn.fault and turn.hang:

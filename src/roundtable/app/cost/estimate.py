@@ -13,7 +13,7 @@ from roundtable.app.opening.context_window import (
     MAX_MAP_TOKENS,
     MIN_FILE_TOKENS,
     ContextRoom,
-    compute_context_room_tokens_left,
+    compute_opening_context_tokens_left,
     split_context_room_between_map_and_files,
 )
 from roundtable.app.opening.meeting_catalog import MeetingCatalog
@@ -145,7 +145,7 @@ class PromptForecast:
         room = self._project.room(round.tokens * answers)
         known = FILE_BYTES_IN_UNKNOWN_WINDOW
         if room.named is not None and room.all_known:
-            known = max(0, compute_context_room_tokens_left(room.named, self._surroundings)) * BYTES_PER_TOKEN
+            known = max(0, compute_opening_context_tokens_left(room.named, self._surroundings)) * BYTES_PER_TOKEN
         return (
             self._project_bytes if self._project_bytes <= known else known + min(self._project.around, FILE_NAMES_BYTES)
         )
@@ -161,7 +161,7 @@ class PromptForecast:
         room = self._project.room(round.tokens)
         used = len(self._charter.question.encode()) + self._agreed + self._surroundings
         tokens_left = (
-            None if room.named is None else max(MIN_FILE_TOKENS, compute_context_room_tokens_left(room.named, used))
+            None if room.named is None else max(MIN_FILE_TOKENS, compute_opening_context_tokens_left(room.named, used))
         )
         chunk = int(self._charter.settings.get("chunk", CHUNK_TOKENS))
         return split_context_room_between_map_and_files(

@@ -18,14 +18,18 @@ from roundtable.app.cost.estimate import CallTokens, MeetingEstimate, ProjectSiz
 from roundtable.app.cost.voice_statistics import VoiceStatistics, measure_voice_costs_for_quote
 from roundtable.app.effects.project_files import ProjectReader
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import ContextRoom, compute_context_room, estimate_context_file_overhead
+from roundtable.app.opening.context_window import (
+    ContextRoom,
+    compute_opening_context_room_for_seats,
+    estimate_context_file_overhead,
+)
 from roundtable.app.opening.opener import Opener
 from roundtable.app.parts import Parts
 from roundtable.core.faults import RecordError
 from roundtable.core.session import Session
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Seat, Usage
-from roundtable.voices.prices import compute_voice_call_price
+from roundtable.voices.prices import compute_provider_call_price
 from roundtable.voices.tariffs import Tariff
 from roundtable.workshop.edit.stored_drafts import DraftStore
 
@@ -179,7 +183,7 @@ async def _measure_project(parts: Parts, charter: Charter) -> ProjectSize:
 
     def room(answer: int) -> ContextRoom:
         limits = msgspec.structs.replace(charter.limits, max_tokens=answer)
-        return compute_context_room(parts.tariffs, charter.seats, limits, config.tokens)
+        return compute_opening_context_room_for_seats(parts.tariffs, charter.seats, limits, config.tokens)
 
     if not charter.has_stages or charter.starts_without_files:
         return ProjectSize(room)
@@ -263,7 +267,7 @@ async def _compute_dollars(tariff: Tariff, calls: Sequence[CallTokens], *, cache
     total = 0.0
     for asked, answered in calls:
         usage = Usage(asked, answered, cache_write_tokens=asked if cached else 0)
-        cost = await compute_voice_call_price(tariff.prices, tariff.model, usage) if tariff.prices else None
+        cost = await compute_provider_call_price(tariff.prices, tariff.model, usage) if tariff.prices else None
         if cost is None:
             return None
         total += cost

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from roundtable.app.runs.watch import watch_running_session
+from roundtable.app.runs.watch import watch_session_run
 from roundtable.app.wiring import Wiring
 from roundtable.core.events import (
     CancelAsked,
@@ -111,7 +111,7 @@ class Sessions:
         Set `here` if this process is about to run the session but has not started yet.
         """
         parts = self._parts
-        return watch_running_session(parts.record, parts.feed, parts.places.socket(session), session, after, here)
+        return watch_session_run(parts.record, parts.feed, parts.places.socket(session), session, after, here)
 
     async def wait_for_facts(self, session: str, after: int, timeout: float) -> bool:
         """Wait until a session has a fact after this number; return False if the time is up."""
@@ -167,34 +167,34 @@ class Sessions:
 
     async def branch(self, session: str, before_round: str) -> str:
         """Open a session that shares the record up to a round and continues from there on its own."""
-        from roundtable.app.records.branch import branch_stored_session_before_round
+        from roundtable.app.records.branch import branch_session_before_round
 
-        branch, opened = await branch_stored_session_before_round(self._parts, session, before_round)
+        branch, opened = await branch_session_before_round(self._parts, session, before_round)
         await self._wiring.hooks.run_for(branch, opened)
         return branch
 
     async def rollback(self, session: str, stage: str, instructions: str = "") -> str:
         """Open a session that repeats a stage and all later ones, with added instructions for the stage."""
-        from roundtable.app.records.branch import branch_stored_session_before_stage
+        from roundtable.app.records.branch import branch_session_before_stage
 
         self._parts.keys.learn_keychain_keys()
-        branch, opened = await branch_stored_session_before_stage(self._parts, session, stage, instructions)
+        branch, opened = await branch_session_before_stage(self._parts, session, stage, instructions)
         await self._wiring.hooks.run_for(branch, opened)
         return branch
 
     @staticmethod
     def check_rollback(session: Session, text: str) -> None:
         """Raise NotFound if the stage in `STAGE: INSTRUCTIONS` was not held."""
-        from roundtable.app.records.branch import check_stored_session_rollback
+        from roundtable.app.records.branch import check_rollback_request_on_record
 
-        check_stored_session_rollback(session, text)
+        check_rollback_request_on_record(session, text)
 
     @staticmethod
     def requested_rollback(session: Session) -> tuple[str, str] | None:
         """Return the stage and the instructions of a session that ended with `back`; None if it ended otherwise."""
-        from roundtable.app.records.branch import find_stored_session_rollback
+        from roundtable.app.records.branch import find_rollback_request_on_record
 
-        return find_stored_session_rollback(session)
+        return find_rollback_request_on_record(session)
 
     async def _record_words(self, session: str, event: Event) -> Recorded:
         """Record an event with a person's own words, redacted with all known keys."""
@@ -233,9 +233,9 @@ class Sessions:
 
     async def render_layout(self, session: Session, records: Sequence[Recorded], layout: str) -> dict[str, str]:
         """Return the files of an export layout by path."""
-        from roundtable.app.records.export import export_session_layout
+        from roundtable.app.records.export import export_session_layout_files
 
-        return await export_session_layout(self._parts, session, records, layout)
+        return await export_session_layout_files(self._parts, session, records, layout)
 
     @staticmethod
     def write_files(folder: Path, files: Mapping[str, str], *, force: bool) -> Sequence[Path]:
@@ -246,23 +246,23 @@ class Sessions:
 
     async def find_run(self, run: str) -> Session:
         """Return the session of any workspace that was first run at the time in this run id."""
-        from roundtable.app.records.export import find_stored_session_of_run
+        from roundtable.app.records.export import find_exported_session_by_run_id
 
-        return await find_stored_session_of_run(self._parts, run)
+        return await find_exported_session_by_run_id(self._parts, run)
 
     # --- housekeeping ----------------------------------------------------------------------------
 
     async def forget(self, session: str, by: str = "") -> None:
         """Remove a session from lists and release its name; its record is kept until it is old."""
-        from roundtable.app.records.forget import forget_stored_session
+        from roundtable.app.records.forget import forget_session
 
-        await forget_stored_session(self._parts, session, by)
+        await forget_session(self._parts, session, by)
 
     async def remove_old(self, max_age_days: int, *, dry_run: bool = False) -> RemovedSessions:
         """Remove the sessions of all workspaces that have not changed for this many days."""
-        from roundtable.app.records.forget import remove_old_stored_sessions
+        from roundtable.app.records.forget import forget_old_sessions
 
-        return await remove_old_stored_sessions(self._parts, self._wiring.memory, max_age_days, dry_run=dry_run)
+        return await forget_old_sessions(self._parts, self._wiring.memory, max_age_days, dry_run=dry_run)
 
     async def sync_folder(self) -> FolderWrite:
         """Write the workspace's `.roundtable/` folder again from the record."""

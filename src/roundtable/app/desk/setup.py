@@ -67,10 +67,10 @@ class Setup:
     def change_setting(self, name: str, typed: str, *, for_person: bool) -> tuple[Path, str]:
         """Change one setting; return the config file and the value as it is written there."""
         from roundtable.app.settings.settings_view import change_setting
-        from roundtable.app.settings.toml_text import format_toml_value
+        from roundtable.app.settings.toml_text import format_setting_value_as_toml
 
         path, value = change_setting(self.places, self.workspace, name, typed, for_person=for_person)
-        return path, format_toml_value(value)
+        return path, format_setting_value_as_toml(value)
 
     def find_trust_request(self) -> TrustRequest:
         """Return what trust in the workspace permits, whether the person gave it, and what changed since."""
@@ -248,16 +248,16 @@ class Setup:
     @staticmethod
     def skill_text() -> str:
         """Return the text of the skill."""
-        from roundtable.app.machine.skills import build_agent_skill_text
+        from roundtable.app.machine.skills import build_machine_agent_skill
 
-        return build_agent_skill_text()
+        return build_machine_agent_skill()
 
     @staticmethod
     def route_phrase(phrase: str) -> PhraseRoute:
         """Return whether a person's words ask for the table, for one model, or for neither."""
-        from roundtable.app.machine.skills import route_agent_skill_phrase
+        from roundtable.app.machine.skills import classify_phrase_for_agent_skill
 
-        return route_agent_skill_phrase(phrase)
+        return classify_phrase_for_agent_skill(phrase)
 
     # --- suggestions and checks ------------------------------------------------------------------
 

@@ -36,26 +36,26 @@ from roundtable.core.values import Digest, compute_digest
 from roundtable.report.refusals import refusal_sentence, refusal_sentences
 from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
-from roundtable.workshop.edit.executed_files import find_unrequested_executed_files
+from roundtable.workshop.edit.executed_files import find_unrequested_edits_of_executed_files
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
-from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
+from roundtable.workshop.edit.lost_tests import find_edits_changing_tests
 from roundtable.workshop.edit.rehearsal import (
     create_edit_rehearsal_tree,
     find_lost_hunks,
-    list_files_left_out_of_edit_commit,
+    list_changed_files_outside_edit_draft,
 )
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
 from roundtable.workshop.identity import create_workshop_temp_folder
-from roundtable.workshop.repo.commits import CommitMessage, Repository, find_unusable_git_repository
+from roundtable.workshop.repo.commits import CommitMessage, Repository, check_git_repository_writable
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
 from roundtable.workshop.sandbox.output_lines import LineCallback
-from roundtable.workshop.trial.check_files import trial_check_part_of_file
+from roundtable.workshop.trial.check_files import trial_check_file_label
 from roundtable.workshop.trial.proposed_change import read_trial_test_sources
 from roundtable.workshop.trial.task_examples import TaskExample, extract_trial_examples_from_task
 from roundtable.workshop.trial.task_word_guesses import (
     collect_trial_task_words,
-    find_decision_behind_trial,
+    find_decision_carried_out_in_trial,
     guess_trial_allows_test_changes,
     is_trial_file_in_task_words,
 )
@@ -63,7 +63,7 @@ from roundtable.workshop.trial.trial import (
     CandidateTrial,
     TreeBuilder,
     render_trial_example_test_file,
-    trial_request_source,
+    trial_request_origin,
 )
 from roundtable.workshop.trial.trial_results import BASELINE
 from roundtable.workshop.trial.verdicts import mark_unrunnable_trial_tests_failed, summarize_trial_of_own_tests
@@ -99,12 +99,12 @@ class ChangeApplier:
         changed = (
             {}
             if guess_trial_allows_test_changes(session)
-            else await asyncio.to_thread(find_tests_changed_by_draft, files)
+            else await asyncio.to_thread(find_edits_changing_tests, files)
         )
         check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         tests = (
             *(test for names in changed.values() for test in names),
-            *(trial_check_part_of_file(file) for file in check_files if file.path not in changed),
+            *(trial_check_file_label(file) for file in check_files if file.path not in changed),
         )
         refused = await asyncio.to_thread(self._find_refusals, files)
         dangers = await self._find_dangers(session, files)
@@ -113,7 +113,7 @@ class ChangeApplier:
 
     async def _request_words(self, session: Session) -> str:
         """Return the text that asked for the change."""
-        item = find_decision_behind_trial(session)
+        item = find_decision_carried_out_in_trial(session)
         return collect_trial_task_words(session, await self._drafts.load_text(item.digest) if item else "")
 
     async def _find_dangers(self, session: Session, files: Sequence[DraftFile]) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class ChangeApplier:
         check_files = await asyncio.to_thread(self._trial.find_changed_check_files, session, files)
         lost = await asyncio.to_thread(find_destructive_edits, files, self._workspace)
         question = session.charter.question
-        return (*lost, *find_unrequested_executed_files(files, question, [file.path for file in check_files]))
+        return (*lost, *find_unrequested_edits_of_executed_files(files, question, [file.path for file in check_files]))
 
     def _find_refusals(self, files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
         """Return refusals if a draft no longer fits, is invalid, or touches uncommitted work."""
@@ -150,7 +150,7 @@ class ChangeApplier:
             lost.extend(find_lost_hunks(into, files))
 
         run = await self._run_checks(examples, files, sandbox, tell, build_tree_and_compare)
-        other_files = await asyncio.to_thread(list_files_left_out_of_edit_commit, self._workspace, files)
+        other_files = await asyncio.to_thread(list_changed_files_outside_edit_draft, self._workspace, files)
         dangers = await self._find_dangers(session, files)
         return msgspec.structs.replace(
             run,
@@ -183,7 +183,11 @@ class ChangeApplier:
         before = trials.checks.get(BASELINE, ())
         unrun = self._trial.sanitize_reasons(trials.list_unrun_reasons((_DRAFT,)))
         return ChangeRehearsed(
-            "", self._trial.sanitize_outcomes(checks), self._trial.sanitize_outcomes(before), unrun=unrun
+            "",
+            self._trial.sanitize_outcomes(checks),
+            self._trial.sanitize_outcomes(before),
+            unrun=unrun,
+            unenforced=sandbox.unenforced,
         )
 
     async def _find_needed_uncommitted_files(
@@ -221,7 +225,7 @@ class ChangeApplier:
         commit = CommitMessage(
             effect.message,
             session.id,
-            trial_request_source(session),
+            trial_request_origin(session),
             _name_producers(session, effect.draft, decode_session_hunk_choice(answer), person),
             person,
             {check.name: "passed" if check.passed else "failed" for check in checks},
@@ -321,7 +325,7 @@ def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Se
     """Return the refusals of the repository; git reads contents from files, so a temporary folder holds them."""
     repository = Repository.open(workspace)
     if repository is None:
-        problem = find_unusable_git_repository(workspace, files[0].path) if files else None
+        problem = check_git_repository_writable(workspace, files[0].path) if files else None
         return [problem] if problem else []
     modes = {file.path: 0o755 if file.executable else 0o644 for file in files}
     planned = {file.path: None if file.after is None else FileContent(file.after, modes[file.path]) for file in files}

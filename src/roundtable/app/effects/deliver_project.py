@@ -9,7 +9,7 @@ from pathlib import Path
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.events import Recorded
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
-from roundtable.core.handover import HandoverForm, session_handover_path
+from roundtable.core.handover import HandoverForm, session_project_handover_path
 from roundtable.core.session import Session
 from roundtable.core.stage_history import (
     StageAttempt,
@@ -82,7 +82,7 @@ def _find_missing_approval(session: Session, ends: Sequence[StageEnd], effect: D
     gate, answer = session.gates.get(effect.gate), session.answers.get(effect.gate)
     if gate is None or not gate.writes or answer is None or answer.by_default or answer.option != effect.form:
         return f"The delivery was not approved at gate {effect.gate}."
-    if effect.into != session_handover_path(session.charter, effect.form):
+    if effect.into != session_project_handover_path(session.charter, effect.form):
         return f"The target folder is not the folder that was shown at gate {effect.gate}."
     if effect.draft not in [end.draft for end in ends if end.draft][-1:]:
         return "The files to deliver differ from the result of the last stage."

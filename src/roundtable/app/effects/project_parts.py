@@ -32,12 +32,12 @@ from roundtable.core.ports import Store
 from roundtable.core.session import Session
 from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_files_into_chunks
+from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_file_texts_into_chunks
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
     build_project_symbol_map,
-    measure_source_symbols,
+    measure_source_file_with_symbols,
     render_relevant_symbol_map,
 )
 
@@ -80,11 +80,11 @@ class ProjectSplitter:
 def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_once: bool) -> list[_ChunkContent]:
     """Return the chunks; if a context window is unknown, no chunk is longer than `max_tokens`."""
     project_map = build_project_symbol_map(files)
-    measured = [_measured_in_prompt(measure_source_symbols(path, data)) for path, data in files.items()]
+    measured = [_measured_in_prompt(measure_source_file_with_symbols(path, data)) for path, data in files.items()]
     map_tokens, limit = split_context_room_between_map_and_files(measured, room, max_tokens, at_once=at_once)
     return [
         _add_map(chunk, files, project_map, map_tokens)
-        for chunk in split_files_into_chunks(measured, limit, project_map.imports)
+        for chunk in split_file_texts_into_chunks(measured, limit, project_map.imports)
     ]
 
 

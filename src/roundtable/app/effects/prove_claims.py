@@ -38,8 +38,8 @@ from roundtable.workshop.trial.proofs import (
     ProofInterpreter,
     check_trial_proof_location,
     choose_trial_proof_interpreters,
+    read_trial_proof_exit_code,
     run_trial_proof_program,
-    trial_proof_verdict,
 )
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_trial_tree_dependencies
 
@@ -156,9 +156,9 @@ class _ProofRunner:
             )
             return Proof("", "", None, claim.program, why=why)
         ran = await run_trial_proof_program(self._sandbox, interpreter, claim.program, self._trees.now)
-        held, before = trial_proof_verdict(ran), None
+        held, before = read_trial_proof_exit_code(ran), None
         if held and self._trees.before is not None:
-            before = trial_proof_verdict(
+            before = read_trial_proof_exit_code(
                 await run_trial_proof_program(self._sandbox, interpreter, claim.program, self._trees.before)
             )
         outcome = sanitize_trial_check_outcome(

@@ -32,7 +32,7 @@ from roundtable.workshop.repo.scratch_trees import (
     open_scratch_working_trees,
 )
 from roundtable.workshop.sandbox import SandboxSettings
-from roundtable.workshop.sandbox.selection import find_container_engine
+from roundtable.workshop.sandbox.selection import find_sandbox_container_engine
 from roundtable.workshop.trial.listed_checks import sanitize_trial_check_outcome
 
 
@@ -92,7 +92,7 @@ class ProjectRunner:
     ) -> ProjectRan:
         notes = list[str]()
         if find_project_container_file(project.texts):
-            engine = await find_container_engine(self._settings)
+            engine = await find_sandbox_container_engine(self._settings)
             build = engine if isinstance(engine, str) else await plan_project_image_build(engine, project.texts)
             if isinstance(build, ImageBuild):
                 return await run_project_container(build, project.plan, tell, stop)

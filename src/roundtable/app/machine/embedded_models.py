@@ -36,7 +36,7 @@ def machine_has_model_runtime() -> bool:
 def list_machine_models(places: Places) -> list[ModelState]:
     """Return the models of the catalog, the least useful first, then the person's own files; not all are installed."""
     installed = shelf.find_embedded_model_files(places.models)
-    default = shelf.find_default_voice_model(places.models) or ""
+    default = shelf.find_default_embedded_model(places.models) or ""
     states = [
         _describe_catalog_model(model, installed.get(name), name == default)
         for name, model in shelf.load_embedded_model_catalog().items()
@@ -73,12 +73,12 @@ async def install_machine_model(
     places: Places, name: str, progress: Callable[[int, int], None], source: str = ""
 ) -> Path:
     """Install a model of the catalog: download its weights, resuming an earlier download; do nothing if installed."""
-    return _raise_fault(await shelf.download_model_weights(name, places.models, progress, source=source))
+    return _raise_fault(await shelf.download_embedded_model(name, places.models, progress, source=source))
 
 
 def set_default_machine_model(places: Places, name: str) -> Path:
     """Make a model the default."""
-    return _raise_fault(shelf.set_default_voice_model(name, places.models))
+    return _raise_fault(shelf.set_default_embedded_voice_model(name, places.models))
 
 
 def _raise_fault(result: Path | Fault) -> Path:

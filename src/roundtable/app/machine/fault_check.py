@@ -21,7 +21,7 @@ from roundtable.voices.agents.agent_voice import AgentKind as Way
 from roundtable.voices.agents.agent_voice import find_agent_cli_program
 from roundtable.voices.agents.catalog import Agent, LocalServerSetup
 from roundtable.voices.agents.roster import AgentVoices, point_agent_cli_at_endpoint
-from roundtable.voices.endpoints import parse_provider_endpoint
+from roundtable.voices.endpoints import parse_voice_endpoint
 from roundtable.voices.fault_server import FaultServer
 from roundtable.voices.fault_server.expectations import AGENT_EXPECTATIONS, EXPECTATIONS, FaultExpectation
 from roundtable.voices.registry import VoiceRegistry, ask_voice_outside_meeting
@@ -95,7 +95,7 @@ async def _check_dialect(dialect: str, on_finding: Callable[[Finding], None]) ->
     findings: list[Finding] = []
     async with FaultServer(key=FAULT_CHECK_KEY) as server:
         data = {"base_url": server.base(dialect), "dialect": dialect, "key": "env:KEY", "local": True}
-        endpoint = parse_provider_endpoint(dialect, data)
+        endpoint = parse_voice_endpoint(dialect, data)
         for expected in EXPECTATIONS:
             # Each call has its own registry, because a requested wait would delay the next call.
             voices = VoiceRegistry({dialect: endpoint}, {endpoint.key: FAULT_CHECK_KEY}.get, models_dir=Path())

@@ -19,7 +19,7 @@ from roundtable.app.settings.configured_seats import ChosenSeats, list_configure
 from roundtable.core.faults import Fault, FaultKind, RoundtableError
 from roundtable.core.values import Message, Reply, Request, Seat
 from roundtable.voices.endpoints import Endpoint
-from roundtable.voices.judge_voices import assign_judge_voices
+from roundtable.voices.judge_voices import choose_default_judge_voices
 from roundtable.voices.registry import ask_voice_outside_meeting
 
 SeatStatus = Literal["ok", "missing", "unusable", "no_key", "key_rejected", "not_logged_in", "unreachable"]
@@ -83,7 +83,7 @@ async def run_machine_seat_check(parts: Parts, on_check: VoiceCheckCallback | No
             for item in detect_configured_machine_seats(parts)
         }
         return Seating("config", {name: _build_participant([check]) for name, check in discovered.items()})
-    seats = assign_judge_voices(seats, parts.endpoints)
+    seats = choose_default_judge_voices(seats, parts.endpoints)
     checked = await asyncio.gather(*(_check_seat(parts, seat, on_check) for seat in seats))
     judges = [await _check_voice(parts, seat.judge) if seat.judge else None for seat in seats]
     participants = {

@@ -56,7 +56,7 @@ SKILL_AGENTS = {
 """Each of these was seen to list an installed skill."""
 
 
-def build_agent_skill_text() -> str:
+def build_machine_agent_skill() -> str:
     """Return the installed text of the skill: its words and the digest mark."""
     words = (
         resources.files("roundtable.app.machine")
@@ -94,7 +94,7 @@ def install_agent_skill(reader: SkillAgent, project: Path | None = None, *, forc
     draft = path.with_name(f"{SKILL_FILE}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(build_agent_skill_text(), encoding="utf-8")
+        draft.write_text(build_machine_agent_skill(), encoding="utf-8")
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
@@ -188,7 +188,7 @@ _ASKS_FOLLOW_UP = re.compile(
 )
 
 
-def route_agent_skill_phrase(phrase: str) -> PhraseRoute:
+def classify_phrase_for_agent_skill(phrase: str) -> PhraseRoute:
     """Return where a phrase belongs: the table, the table with a follow-up, one model, or none of them."""
     text = _replace_names_with_signs(" ".join(phrase.casefold().split()))
     if _ADDRESSES_ONE.search(text):

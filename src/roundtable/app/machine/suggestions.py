@@ -31,21 +31,28 @@ class Suggestions:
 
     def meetings(self) -> list[str]:
         """Return the names of the available meetings."""
-        from roundtable.app.settings.template_files import list_meeting_template_names
+        from roundtable.app.settings.template_files import list_configured_meeting_names
 
-        return _keep_shell_safe(list_meeting_template_names(self._places, self._workspace))
+        return _keep_shell_safe(list_configured_meeting_names(self._places, self._workspace))
 
     def seats(self) -> list[str]:
         """Return the names of the seats in the configs."""
-        from roundtable.app.settings.config_files import WORKSPACE_CONFIG, read_user_file, read_workspace_file
-        from roundtable.core.text.strict_toml import load_toml
+        from roundtable.app.settings.config_files import (
+            WORKSPACE_CONFIG,
+            read_user_config_file,
+            read_workspace_config_file,
+        )
+        from roundtable.core.text.strict_toml import parse_toml_with_depth_limit
 
         names: list[str] = []
         config = self._places.user_config
-        reads = (partial(read_workspace_file, self._workspace, WORKSPACE_CONFIG), partial(read_user_file, config))
+        reads = (
+            partial(read_workspace_config_file, self._workspace, WORKSPACE_CONFIG),
+            partial(read_user_config_file, config),
+        )
         for read in reads:
             with contextlib.suppress(ConfigError, ValueError, TypeError):
-                names += list(load_toml((read() or b"").decode()).get("seats", {}))
+                names += list(parse_toml_with_depth_limit((read() or b"").decode()).get("seats", {}))
         return _keep_shell_safe(names)
 
 

@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.session import Session
 from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.chunks import SizedFile, choose_text_chunk_limit
+from roundtable.core.text.chunks import SizedFile, text_chunk_token_limit
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Limits, Seat
 from roundtable.voices.tariffs import Tariff, Tariffs
@@ -43,7 +43,7 @@ FindContextRoom = Callable[[Charter], ContextRoom]
 """Returns how much context fits for the seats of a charter."""
 
 
-def compute_context_room(
+def compute_opening_context_room_for_seats(
     tariffs: Tariffs, seats: Sequence[Seat], limits: Limits, max_tokens: int, *, judging: bool = False
 ) -> ContextRoom:
     """Return the context room of seats: after the answer, half of the smallest window is for selected files.
@@ -113,10 +113,10 @@ def compute_context_file_tokens(session: Session, named: int) -> int:
         *(entry.text + entry.why for entry in charter.recalled),
     )
     used = sum(len(text.encode()) for text in texts) + sum(item.size for item in charter.context)
-    return compute_context_room_tokens_left(named, used)
+    return compute_opening_context_tokens_left(named, used)
 
 
-def compute_context_room_tokens_left(named: int, used: int) -> int:
+def compute_opening_context_tokens_left(named: int, used: int) -> int:
     """Return the tokens left in a room of bytes of which some are used; code has a third more tokens than text."""
     return (named * 3 // 4 - used) // BYTES_PER_TOKEN - _PROMPT_TOKENS
 
@@ -127,7 +127,7 @@ def split_context_room_between_map_and_files(
     """Return the tokens for the map and those for the files of one part."""
     for_map = MAX_MAP_TOKENS if room is None else min(MAX_MAP_TOKENS, room // 6)
     for_files = max_tokens if room is None else room - for_map
-    return for_map, choose_text_chunk_limit(files, for_files, max_tokens) if at_once else min(max_tokens, for_files)
+    return for_map, text_chunk_token_limit(files, for_files, max_tokens) if at_once else min(max_tokens, for_files)
 
 
 def estimate_context_file_overhead(path: str) -> int:

@@ -18,16 +18,16 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     MEETING_FILES,
     TemplateFile,
-    build_prompt_template_pattern,
-    find_user_templates,
-    find_workspace_templates,
-    list_meeting_template_names,
-    load_preset_templates,
-    unknown_meeting_template_error,
+    find_template_files_in_user_config,
+    find_template_files_in_workspace_config,
+    list_configured_meeting_names,
+    load_preset_config_texts,
+    prompt_file_glob_in_config,
+    unknown_configured_meeting_error,
 )
 from roundtable.core.decide.named_rules import DECISION_RULE_NAMES
 from roundtable.core.faults import ConfigError, NotTrusted, RoundtableError
-from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, parse_toml_text
 from roundtable.core.text.wording import did_you_mean_text
 from roundtable.core.values import Charter, Seat
 from roundtable.engine.run import MeetingRules
@@ -175,8 +175,8 @@ class MeetingCatalog:
 
     def list_all(self) -> list[CatalogMeeting]:
         """Return every available meeting, in the order of lists."""
-        available = {*MEETINGS, *load_preset_templates(), *self._list_data_files()}
-        names = list_meeting_template_names(self._places, self._workspace)
+        available = {*MEETINGS, *load_preset_config_texts(), *self._list_data_files()}
+        names = list_configured_meeting_names(self._places, self._workspace)
         return [self.find(name) for name in names if name in available]
 
     def find(self, name: str) -> CatalogMeeting:
@@ -184,26 +184,26 @@ class MeetingCatalog:
         data_files = self._list_data_files()
         if name in data_files:
             source, file = data_files[name]
-            if name in MEETINGS or name in load_preset_templates():
+            if name in MEETINGS or name in load_preset_config_texts():
                 raise ConfigError(
                     f"{file.path}: {name} is already the name of a built-in meeting.", "Give the file another name."
                 )
             return _parse_data_file(name, file.read_text(), str(file.path), source)
         if name in MEETINGS:
             return CatalogMeeting(name, MEETINGS[name].summary, "shipped", MEETINGS[name])
-        if name in load_preset_templates():
-            return _parse_data_file(name, load_preset_templates()[name], f"preset {name}", "preset")
-        if name in find_workspace_templates(self._workspace, MEETING_FILES):
+        if name in load_preset_config_texts():
+            return _parse_data_file(name, load_preset_config_texts()[name], f"preset {name}", "preset")
+        if name in find_template_files_in_workspace_config(self._workspace, MEETING_FILES):
             raise NotTrusted(
                 f"The meeting {name} is defined in this workspace, which you have not trusted yet.",
                 f"Read .roundtable/meetings/{name}.toml, then run `roundtable trust`.",
             )
-        raise unknown_meeting_template_error(name, list_meeting_template_names(self._places, self._workspace))
+        raise unknown_configured_meeting_error(name, list_configured_meeting_names(self._places, self._workspace))
 
     def load_prompts(self, meeting: CatalogMeeting, language: str) -> dict[str, bytes]:
         """Return the current prompts of a meeting; an open session keeps them even if the files change."""
-        pattern = build_prompt_template_pattern(meeting.rules.name)
-        folders = [self._find_trusted_templates(pattern), find_user_templates(self._places, pattern)]
+        pattern = prompt_file_glob_in_config(meeting.rules.name)
+        folders = [self._find_trusted_templates(pattern), find_template_files_in_user_config(self._places, pattern)]
         return snapshot_charter_prompts(meeting.rules, meeting.words, folders, language)
 
     @staticmethod
@@ -223,12 +223,15 @@ class MeetingCatalog:
     def _list_data_files(self) -> dict[str, tuple[MeetingSource, TemplateFile]]:
         """Return the data files by name; those of the workspace take precedence over those of the person."""
         files: dict[str, tuple[MeetingSource, TemplateFile]] = {}
-        files |= {name: ("yours", file) for name, file in find_user_templates(self._places, MEETING_FILES).items()}
+        files |= {
+            name: ("yours", file)
+            for name, file in find_template_files_in_user_config(self._places, MEETING_FILES).items()
+        }
         files |= {name: ("workspace", file) for name, file in self._find_trusted_templates(MEETING_FILES).items()}
         return files
 
     def _find_trusted_templates(self, pattern: str) -> dict[str, TemplateFile]:
-        return find_workspace_templates(self._workspace, pattern) if self._is_trusted() else {}
+        return find_template_files_in_workspace_config(self._workspace, pattern) if self._is_trusted() else {}
 
 
 def _parse_data_file(name: str, text: str, where: str, source: MeetingSource) -> CatalogMeeting:
@@ -239,11 +242,11 @@ def _parse_data_file(name: str, text: str, where: str, source: MeetingSource) ->
         )
     data = parse_toml_text(text.encode(), where)
     if "meeting" in data:
-        preset = convert_toml_table(MeetingPreset, data, where)
+        preset = convert_toml_table_to_struct(MeetingPreset, data, where)
         if preset.meeting not in MEETINGS:
             raise ConfigError(f"{where}: there is no meeting {preset.meeting}.", f"Meetings: {', '.join(MEETINGS)}.")
         seats = tuple(
-            convert_toml_table(Seat, {"name": seat, **seat_data}, f"{where}: seats.{seat}")
+            convert_toml_table_to_struct(Seat, {"name": seat, **seat_data}, f"{where}: seats.{seat}")
             for seat, seat_data in preset.seats.items()
         )
         rules = MEETINGS[preset.meeting]
@@ -256,14 +259,14 @@ def _parse_data_file(name: str, text: str, where: str, source: MeetingSource) ->
 
 
 def _parse_recipe(data: dict[str, Any], where: str) -> Recipe:
-    rule = convert_toml_table(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
+    rule = convert_toml_table_to_struct(dict[str, Any], data.get("rule", {}), f"{where}: rule").get("name", "")
     if rule not in DECISION_RULE_NAMES:
         near = did_you_mean_text(str(rule), DECISION_RULE_NAMES).strip()
         raise ConfigError(
             f"{where}: rule.name is {rule!r}, which is not a decision rule.",
             f"{near} Decision rules: {', '.join(DECISION_RULE_NAMES)}.".strip(),
         )
-    recipe = convert_toml_table(Recipe, data, where)
+    recipe = convert_toml_table_to_struct(Recipe, data, where)
     if mistake := recipe.find_mistake():
         raise ConfigError(f"{where}: {mistake}", "Correct the file and try again.")
     return recipe

@@ -12,18 +12,26 @@ from typing import Any
 import msgspec
 
 from roundtable.app.opening.agenda import Agenda
-from roundtable.app.opening.context_window import ContextRoom, compute_charter_answer_limit, compute_context_room
+from roundtable.app.opening.context_window import (
+    ContextRoom,
+    compute_charter_answer_limit,
+    compute_opening_context_room_for_seats,
+)
 from roundtable.app.opening.meeting_catalog import CatalogMeeting, MeetingCatalog
 from roundtable.app.opening.opening_context import ContextGatherer
 from roundtable.app.opening.preflight import (
     check_change_writable_before_opening,
-    describe_unwritable_files_before_opening,
+    opening_notices_on_unwritable_files,
 )
-from roundtable.app.opening.stage_lists import StageListCatalog, fill_opening_stage_settings, raise_opening_round_limit
+from roundtable.app.opening.stage_lists import (
+    StageListCatalog,
+    fill_opening_stage_settings,
+    raise_charter_round_limit_for_stages,
+)
 from roundtable.app.parts import Parts
 from roundtable.app.settings import config as settings
 from roundtable.app.settings.configured_seats import list_configured_seats
-from roundtable.app.settings.trust import cap_workspace_limits, describe_trust_limits
+from roundtable.app.settings.trust import cap_workspace_limits, workspace_trust_notices
 from roundtable.core.decide import decrees
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
@@ -42,7 +50,7 @@ from roundtable.core.values import (
 )
 from roundtable.meetings import Meeting
 from roundtable.store.session_ids import generate_stored_session_id
-from roundtable.voices.judge_voices import assign_judge_voices
+from roundtable.voices.judge_voices import choose_default_judge_voices
 from roundtable.workshop.identity import os_user_name
 
 MAX_OPTIONS = 26
@@ -114,12 +122,12 @@ class Opener:
         if rules.name == SDLC_MEETING:
             longest = compute_charter_answer_limit(parts.tariffs, seats, limits)
             filled = fill_opening_stage_settings(filled, seats, longest, agenda.answers)
-            limits = raise_opening_round_limit(limits, filled)
+            limits = raise_charter_round_limit_for_stages(limits, filled)
         chosen = settings.resolve_configured_meeting_settings(
             rules, config.meetings.get(rules.name, {}) | meeting.settings, filled
         )
         judging = any(round.turns.judging for round in rules.planned_rounds(chosen, agenda.options))
-        seats = assign_judge_voices(seats, parts.endpoints) if judging else seats
+        seats = choose_default_judge_voices(seats, parts.endpoints) if judging else seats
         if limits.budget_usd == 0 and (paid := parts.tariffs.list_paid_voices(seats, judging=judging)):
             raise UsageError(
                 f"A budget of $0 allows only free voices and subscription plans, but {paid[0]} may charge per token.",
@@ -152,8 +160,8 @@ class Opener:
             agenda, room, project=rules.shows_project, may_ask=not rules.writes_files
         )
         context = tuple(ContextItem(name, compute_digest(data), len(data)) for name, data in gathered.shown.items())
-        unwritable = partial(describe_unwritable_files_before_opening, parts.workspace, charter, gathered.shown)
-        trust_notices = describe_trust_limits(parts.settings.withheld, parts.settings.capped)
+        unwritable = partial(opening_notices_on_unwritable_files, parts.workspace, charter, gathered.shown)
+        trust_notices = workspace_trust_notices(parts.settings.withheld, parts.settings.capped)
         notices = (
             *trust_notices,
             *gathered.notices,
@@ -192,7 +200,9 @@ class Opener:
 def compute_charter_context_room(parts: Parts, charter: Charter, *, judging: bool = False) -> ContextRoom:
     """Return how much context fits into the windows of the seats; with `judging`, also of their judge voices."""
     max_tokens = parts.settings.config.context.tokens
-    return compute_context_room(parts.tariffs, charter.seats, charter.limits, max_tokens, judging=judging)
+    return compute_opening_context_room_for_seats(
+        parts.tariffs, charter.seats, charter.limits, max_tokens, judging=judging
+    )
 
 
 def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits: Limits) -> None:
@@ -213,7 +223,7 @@ def _check_agenda(agenda: Agenda, seats: Sequence[Seat], rules: Meeting, limits:
     if absent := set(limits.quorum.essential) - set(names):
         name = min(absent)
         raise UsageError(
-            f"Required seat {name} is missing.", f"Add `--seat {name}=VOICE`, or remove it from `quorum.essential`."
+            f"Required seat {name} is missing.", f"Add `--seat {name}=VOICE`, or remove {name} from `quorum.essential`."
         )
     gates = (*rules.gates, decrees.DECREE_GATE)
     gate_names = {Gate.split_numbered_id(gate)[0] for gate in gates}

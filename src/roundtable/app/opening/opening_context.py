@@ -11,7 +11,7 @@ from roundtable.app.opening.agenda import Agenda
 from roundtable.app.opening.context_files import ContextFileRefused, read_context_file, resolve_context_file_path
 from roundtable.app.opening.context_window import ContextRoom
 from roundtable.app.opening.file_selection import FileSelection, list_context_file_candidates, select_context_files
-from roundtable.app.opening.relevance import extract_context_search_terms, fit_diff_into_context_room
+from roundtable.app.opening.relevance import extract_context_search_terms, fit_diff_into_opening_context
 from roundtable.core.faults import UsageError
 from roundtable.core.text.diffs import split_diff_text_by_file
 from roundtable.core.text.file_names import is_sensitive_file_name
@@ -85,7 +85,7 @@ class ContextGatherer:
         ]
         allowed = [section for section in sections if section.path not in sensitive]
         kept = [section for section in allowed if (section.path or name) not in secret]
-        cut = fit_diff_into_context_room(words, kept, room)
+        cut = fit_diff_into_opening_context(words, kept, room)
         context.add(name, cut.text.encode())
         context.note_files("Sensitive files that are not shown", sensitive)
         context.note_files(_SECRET_FILES, secret)

@@ -19,9 +19,9 @@ from roundtable.core.values import Charter
 from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.repo.commits import (
     Repository,
+    check_git_repository_writable,
     ensure_git_branch_available,
     find_pending_git_operation,
-    find_unusable_git_repository,
 )
 from roundtable.workshop.repo.git import GitUnavailable, open_git
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
@@ -33,7 +33,7 @@ async def check_change_writable_before_opening(
     """Raise UsageError for a meeting whose change could not be run or written, whatever the seats answer."""
     kinds = {stage.kind for stage in SdlcSettings.of(charter).enabled_stages} if charter.has_stages else {"files"}
     writes = writes_files and not charter.starts_without_files and kinds != {"discussion"}
-    if writes and (problem := await asyncio.to_thread(find_unusable_git_repository, workspace)):
+    if writes and (problem := await asyncio.to_thread(check_git_repository_writable, workspace)):
         raise UsageError(
             refusal_sentence(problem), "No seat was asked. Run `git status` for details, or use another folder."
         )
@@ -69,9 +69,7 @@ _MAX_NAMED_FILES = 5
 """The number of files that a sentence names."""
 
 
-def describe_unwritable_files_before_opening(
-    workspace: Path, charter: Charter, shown: Collection[str]
-) -> tuple[str, ...]:
+def opening_notices_on_unwritable_files(workspace: Path, charter: Charter, shown: Collection[str]) -> tuple[str, ...]:
     """Return a sentence on the files with uncommitted changes and one on those that git converts; none without git.
 
     Only files that are shown are considered, except in a meeting with stages, which may change any file.

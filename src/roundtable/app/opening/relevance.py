@@ -71,7 +71,7 @@ class DiffExcerpt(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def fit_diff_into_context_room(words: Sequence[str], sections: Sequence[DiffSection], room: int) -> DiffExcerpt:
+def fit_diff_into_opening_context(words: Sequence[str], sections: Sequence[DiffSection], room: int) -> DiffExcerpt:
     """The most relevant sections of a diff that fit into `room` bytes, in diff order; generated files count least."""
     order = rank_context_files(words, (RankedFile(section.path, text=section.text) for section in sections))
     place = {candidate.path: index for index, candidate in enumerate(order)}

@@ -18,14 +18,14 @@ from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
     STAGE_FILES,
     TemplateFile,
-    find_user_templates,
-    find_workspace_templates,
+    find_template_files_in_user_config,
+    find_template_files_in_workspace_config,
 )
 from roundtable.core.faults import ConfigError, NotFound, NotTrusted, UsageError
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import STAGE_NAME, Stage, decode_session_stages, encode_session_stages
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, parse_toml_text
 from roundtable.core.text.wording import did_you_mean_text
 from roundtable.core.values import Limits, NextStep, Seat
 from roundtable.meetings.sdlc import MAX_STAGE_ATTEMPTS
@@ -50,7 +50,7 @@ class ShippedStages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def load() -> ShippedStages:
         """Return the stages that come with Roundtable."""
         path = resources.files("roundtable.meetings") / "stages" / "sdlc.toml"
-        return convert_toml_table(ShippedStages, parse_toml_text(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
+        return convert_toml_table_to_struct(ShippedStages, parse_toml_text(path.read_bytes(), "sdlc.toml"), "sdlc.toml")
 
     def select(self, name: str) -> tuple[Stage, ...]:
         """Return the stages of a shipped list."""
@@ -94,7 +94,9 @@ class StageOptions(msgspec.Struct, frozen=True):
                 "judge": self.judge.get(stage.name, self.judge.get(ALL_STAGES, stage.judge)),
                 "speaking": self.speaking or stage.speaking,
             }
-            changed.append(convert_toml_table(Stage, {**msgspec.to_builtins(stage), **options}, f"stage {stage.name}"))
+            changed.append(
+                convert_toml_table_to_struct(Stage, {**msgspec.to_builtins(stage), **options}, f"stage {stage.name}")
+            )
         if not any(stage.enabled for stage in changed):
             raise UsageError("All stages are excluded.", f"Keep at least one of: {', '.join(names)}.")
         return tuple(changed)
@@ -113,13 +115,13 @@ class StageListCatalog:
         shipped = ShippedStages.load()
         if name in shipped.ways:
             return shipped.select(name)
-        of_workspace = find_workspace_templates(self._workspace, STAGE_FILES)
+        of_workspace = find_template_files_in_workspace_config(self._workspace, STAGE_FILES)
         if name in of_workspace and not self._is_trusted():
             raise NotTrusted(
                 f"The list of stages {name} is defined in this workspace, which you have not trusted yet.",
                 f"Read .roundtable/stages/{name}.toml, then run `roundtable trust`.",
             )
-        own = find_user_templates(self._places, STAGE_FILES) | of_workspace
+        own = find_template_files_in_user_config(self._places, STAGE_FILES) | of_workspace
         file = TemplateFile(Path(name).expanduser()) if _is_stage_list_path(name) else own.get(name)
         if file is None or not file.path.is_file():
             missing = (
@@ -140,7 +142,7 @@ class StageListCatalog:
         shipped: dict[str, dict[str, Any]] = {
             stage.name: msgspec.to_builtins(stage) for stage in ShippedStages.load().stages
         }
-        tables = convert_toml_table(StageListFile, parse_toml_text(text.encode(), path), path).stages
+        tables = convert_toml_table_to_struct(StageListFile, parse_toml_text(text.encode(), path), path).stages
         if not tables:
             raise ConfigError(f"{path}: the list has no stages.", "Add one [[stages]] table for each stage.")
         for number, table in enumerate(tables, 1):
@@ -150,7 +152,9 @@ class StageListCatalog:
                     "Use at most 31 lowercase letters and hyphens, such as threat-model.",
                 )
         stages = [
-            convert_toml_table(Stage, {**shipped.get(str(table.get("name")), {}), **table}, f"{path}: stage {number}")
+            convert_toml_table_to_struct(
+                Stage, {**shipped.get(str(table.get("name")), {}), **table}, f"{path}: stage {number}"
+            )
             for number, table in enumerate(tables, 1)
         ]
         names = [stage.name for stage in stages]
@@ -221,7 +225,7 @@ def _check_delivery(stages: Sequence[Stage], *, existing: bool) -> None:
         )
 
 
-def raise_opening_round_limit(limits: Limits, settings: dict[str, Any]) -> Limits:
+def raise_charter_round_limit_for_stages(limits: Limits, settings: dict[str, Any]) -> Limits:
     """Return limits with enough rounds for all attempts at these stages; a limit that the person set is kept."""
     if limits.rounds != Limits().rounds:
         return limits

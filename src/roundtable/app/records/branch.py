@@ -33,7 +33,7 @@ from roundtable.store.session_ids import generate_stored_session_id
 _ENDING_OPTIONS = ("stop", "complete")
 
 
-async def branch_stored_session_before_round(parts: Parts, session: str, round: str) -> tuple[str, SessionOpened]:
+async def branch_session_before_round(parts: Parts, session: str, round: str) -> tuple[str, SessionOpened]:
     """Open a branch that starts before a round; return its id and its opening."""
     records = await parts.record.read(session)
     cut = next(
@@ -44,7 +44,7 @@ async def branch_stored_session_before_round(parts: Parts, session: str, round: 
     return await _open_branch(parts, session, records, cut)
 
 
-async def branch_stored_session_before_stage(
+async def branch_session_before_stage(
     parts: Parts, session: str, stage: str, instructions: str
 ) -> tuple[str, SessionOpened]:
     """Open a branch that repeats a stage and all later ones; `instructions` are added to those of the stage."""
@@ -128,8 +128,8 @@ async def _open_branch(
     assert isinstance(opened, SessionOpened)
     if MeetingCatalog.find_charter_meeting(opened.charter).version != opened.charter.version:
         raise UsageError(
-            f"The rules of the meeting {opened.charter.meeting} have changed since this session, so it cannot be "
-            "continued.",
+            f"The rules of the meeting {opened.charter.meeting} have changed since this session began, so it "
+            "cannot be continued.",
             "Open a new session.",
         )
     charter = msgspec.structs.replace(change_charter(opened.charter), parent=session, branched_at=cut - 1, name="")
@@ -150,7 +150,7 @@ def _parse_rollback_text(text: str) -> tuple[str, str]:
     return stage.strip(), instructions.strip()
 
 
-def find_stored_session_rollback(session: Session) -> tuple[str, str] | None:
+def find_rollback_request_on_record(session: Session) -> tuple[str, str] | None:
     """Return the stage and instructions of a session that ended with `back`; None if it ended otherwise."""
     if session.decision is None or session.decision.next_step != NextStep.BACK or not session.charter.has_stages:
         return None
@@ -160,7 +160,7 @@ def find_stored_session_rollback(session: Session) -> tuple[str, str] | None:
     return _parse_rollback_text(texts[-1]) if texts else None
 
 
-def check_stored_session_rollback(session: Session, text: str) -> None:
+def check_rollback_request_on_record(session: Session, text: str) -> None:
     """Raise NotFound if the stage that an answer goes back to was not held."""
     _check_stage_was_held(_parse_rollback_text(text)[0], [end.stage for end in session_stage_ends(session)])
 

@@ -11,7 +11,7 @@ from roundtable.app.parts import Parts
 from roundtable.app.records.recount_session import recount_stored_session
 from roundtable.app.records.session_project import SessionProjects
 from roundtable.app.records.workspace_files import NOT_A_REGULAR_FILE, RootedFolder
-from roundtable.core.events import Recorded, encode_events_as_jsonl
+from roundtable.core.events import Recorded, events_to_jsonl
 from roundtable.core.faults import DamagedRecord, NotFound, UsageError
 from roundtable.core.ports import Store
 from roundtable.core.session import RoundRecord, Session
@@ -51,7 +51,7 @@ async def export_session_text(
         case "html":
             return render_session_page(session, await _try_recount(session) if session.decision else None)
         case "jsonl":
-            return encode_events_as_jsonl(
+            return events_to_jsonl(
                 [fact for fact in records if record is None or getattr(fact.event, "round", None) == record.name]
             )
         case _:
@@ -78,7 +78,7 @@ async def _try_recount(session: Session) -> Recount | None:
         return None
 
 
-async def find_stored_session_of_run(parts: Parts, run: str) -> Session:
+async def find_exported_session_by_run_id(parts: Parts, run: str) -> Session:
     """Return the session of any workspace that was first run at the time in this run id."""
     at = _run_start_time(run)
     for row in await parts.index.sessions(None, None) if at else ():
@@ -102,7 +102,7 @@ def _run_start_time(run: str) -> str:
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}.{fraction}Z"
 
 
-async def export_session_layout(
+async def export_session_layout_files(
     parts: Parts, session: Session, records: Sequence[Recorded], layout: str
 ) -> dict[str, str]:
     """Return the files of a layout by path. In some layouts, all sessions of one name are runs of one session."""

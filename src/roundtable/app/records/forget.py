@@ -24,7 +24,7 @@ class RemovedSessions(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-async def forget_stored_session(parts: Parts, session: str, by: str = "") -> None:
+async def forget_session(parts: Parts, session: str, by: str = "") -> None:
     """Remove a session from lists and release its name; raise SessionHeld while a process runs it.
 
     Its record can still be read by its id until it is old enough to be removed. Exported files are not changed.
@@ -36,7 +36,7 @@ async def forget_stored_session(parts: Parts, session: str, by: str = "") -> Non
         await parts.leases.release(lease)
 
 
-async def remove_old_stored_sessions(
+async def forget_old_sessions(
     parts: Parts, memory: WorkspaceMemory, max_age_days: int, *, dry_run: bool = False
 ) -> RemovedSessions:
     """Remove the records of the sessions of all workspaces that have not changed for this many days.

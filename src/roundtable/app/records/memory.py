@@ -26,7 +26,7 @@ from roundtable.core.text.wording import (
 )
 from roundtable.core.values import Charter, Outcome, RecalledEntry
 from roundtable.meetings import meeting_writes_files
-from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, render_memory_entries
+from roundtable.report.memory_entries import LONGEST_ENTRY_TEXT, build_session_memory_entries
 from roundtable.store.stored_events import store_timestamp
 from roundtable.workshop.identity import os_user_name
 
@@ -88,7 +88,7 @@ class WorkspaceMemory:
         return await self._ledger.file(
             session,
             state.seq,
-            [self._with_due_date(entry) for entry in render_memory_entries(state, writes_files=writes)],
+            [self._with_due_date(entry) for entry in build_session_memory_entries(state, writes_files=writes)],
         )
 
     def _with_due_date(self, entry: Entry) -> Entry:

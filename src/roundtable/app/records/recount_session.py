@@ -39,7 +39,7 @@ async def _find_obstacle(session: Session, decision: Decision, rules: Meeting) -
     replay = await _replay_without(session, decision, rules, "")
     if replay.changed is None:
         return replay.why
-    return "The rules of the meeting did not make this decision." if replay.changed else ""
+    return "This decision was not reached by the rules of the meeting." if replay.changed else ""
 
 
 async def _replay_without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:

@@ -20,8 +20,8 @@ from roundtable.core.session import Session
 from roundtable.engine.feed import Feed, Subscription
 from roundtable.report.workspace_folder import (
     GENERATED_FILE_MARK,
-    render_memory_as_markdown_files,
-    render_session_files,
+    render_memory_document_files,
+    render_session_document_files,
 )
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -179,7 +179,7 @@ class WorkspaceFolder:
 
     async def sync(self, store: Store, index: Index, workspace: str, list_entries: ListEntries) -> FolderWrite:
         """Write all files again from the record; `workspace` is its name in the record."""
-        written = self.write(render_memory_as_markdown_files(await list_entries()))
+        written = self.write(render_memory_document_files(await list_entries()))
         for row in await index.sessions(workspace, None):
             try:
                 state = Session.fold(row.id, await store.read(row.id))
@@ -187,14 +187,14 @@ class WorkspaceFolder:
                 written.failed[row.slug or row.id] = error.message.removesuffix(".")
                 continue
             if self.shows(state):
-                written.add(self.write(render_session_files(state)))
+                written.add(self.write(render_session_document_files(state)))
         return written
 
     async def write_ledger(self, list_entries: ListEntries) -> None:
         """Write the ledger files; a failure is ignored here and reported by `sync`."""
         if self.exists:
             with contextlib.suppress(RoundtableError):
-                await asyncio.to_thread(self.write, render_memory_as_markdown_files(await list_entries()))
+                await asyncio.to_thread(self.write, render_memory_document_files(await list_entries()))
 
     @contextlib.asynccontextmanager
     async def follow(self, session: str, store: Store, feed: Feed, list_entries: ListEntries) -> AsyncGenerator[None]:
@@ -231,8 +231,8 @@ class WorkspaceFolder:
             self.problem = f"{error.message} {error.help}"
 
     def _write_current(self, state: Session, entries: Sequence[Entry] | None) -> FolderWrite:
-        files = render_session_files(state) if self.shows(state) else {}
-        return self.write(files if entries is None else files | render_memory_as_markdown_files(entries))
+        files = render_session_document_files(state) if self.shows(state) else {}
+        return self.write(files if entries is None else files | render_memory_document_files(entries))
 
     def shows(self, session: Session) -> bool:
         """Whether the folder shows a session: it belongs to this workspace and is not part of another session."""

@@ -45,7 +45,7 @@ class HookRunner:
 
     async def run_for(self, session: str, event: Event) -> None:
         """Start the hook for this fact, if there is one; child sessions run no hooks."""
-        name = find_hook_to_run(event)
+        name = find_run_hook_for_event(event)
         if name not in self._commands:
             return
         try:
@@ -127,7 +127,7 @@ def _encode_hook_input(name: str, session: Session) -> bytes:
     return msgspec.json.encode(values) + b"\n"
 
 
-def find_hook_to_run(event: Event) -> HookName:
+def find_run_hook_for_event(event: Event) -> HookName:
     """Return the hook that an event triggers, or an empty name; a person's choice is not a consensus of the seats."""
     match event:
         case SessionOpened():

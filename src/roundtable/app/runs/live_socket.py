@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from roundtable.core.events import Delta, decode_event_envelope, encode_event_envelope
+from roundtable.core.events import Delta, event_from_json, event_to_json
 from roundtable.engine.feed import Feed
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -61,10 +61,10 @@ class LiveServer:
         subscription = self._feed.subscribe(self._session)
         try:
             for delta in self._feed.snapshot(self._session):
-                writer.write(encode_event_envelope(delta) + b"\n")
+                writer.write(event_to_json(delta) + b"\n")
             await writer.drain()
             async for items in subscription.batches():
-                writer.writelines([encode_event_envelope(item) + b"\n" for item in items if isinstance(item, Delta)])
+                writer.writelines([event_to_json(item) + b"\n" for item in items if isinstance(item, Delta)])
                 await writer.drain()
         except (ConnectionError, asyncio.CancelledError):
             pass
@@ -82,7 +82,7 @@ async def listen_to_running_session(path: Path) -> AsyncGenerator[Delta]:
         return
     try:
         while line := await reader.readline():
-            delta = decode_event_envelope(line)
+            delta = event_from_json(line)
             if isinstance(delta, Delta):
                 yield delta
     except (ConnectionError, ValueError):

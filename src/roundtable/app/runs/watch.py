@@ -19,7 +19,7 @@ MAX_BACKLOG = 10_000
 News: TypeAlias = "asyncio.Queue[Recorded | Delta | RoundtableError]"
 
 
-async def watch_running_session(
+async def watch_session_run(
     store: Store, feed: Feed, socket: Path, session: str, after: int, here: bool = False
 ) -> AsyncGenerator[Recorded | Delta]:
     """Yield the facts after a sequence number and the live text, until the session ends or the reader stops."""

@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from roundtable.app.settings.config_files import WORKSPACE_CONFIG, read_user_file, read_workspace_file
+from roundtable.app.settings.config_files import WORKSPACE_CONFIG, read_user_config_file, read_workspace_config_file
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.template_files import (
-    list_meeting_template_names,
-    read_untrusted_templates,
-    unknown_meeting_template_error,
+    list_configured_meeting_names,
+    read_template_files_needing_trust,
+    unknown_configured_meeting_error,
 )
 from roundtable.app.settings.trust import (
     SettingChange,
@@ -32,11 +32,11 @@ from roundtable.app.settings.trust import (
 )
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
-from roundtable.core.text.strict_toml import convert_toml_table, decode_utf8_text, load_toml
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, decode_utf8_text, parse_toml_with_depth_limit
 from roundtable.core.values import LIMIT_MINIMUMS, Limits, Quorum, Right
 from roundtable.meetings import Meeting, find_meeting
 from roundtable.voices.agents.catalog import merge_agent_cli_catalog
-from roundtable.voices.endpoints import override_provider_endpoint
+from roundtable.voices.endpoints import override_shipped_voice_endpoint
 from roundtable.workshop.sandbox import SandboxSettings
 
 ProgramLine = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1)], ...], msgspec.Meta(min_length=1)]
@@ -163,17 +163,17 @@ def load_settings(places: Places, workspace: Path) -> Settings:
 
 def check_configured_default_meeting(places: Places, workspace: Path, config: Config, path: Path) -> None:
     """Raise an error if the config names an unknown default meeting."""
-    known = list_meeting_template_names(places, workspace)
+    known = list_configured_meeting_names(places, workspace)
     if config.table.meeting not in known:
-        wrong = unknown_meeting_template_error(config.table.meeting, known)
+        wrong = unknown_configured_meeting_error(config.table.meeting, known)
         raise ConfigError(f"{path}: {wrong.message}", wrong.help)
 
 
 def read_config_layers(places: Places, workspace: Path) -> ConfigLayers:
     """Return the person's config, and the workspace's config as far as the person permits it."""
-    data = read_user_file(places.user_config)
+    data = read_user_config_file(places.user_config)
     person = {} if data is None else _parse_config_file(data, places.user_config)
-    files = read_workspace_files(workspace)
+    files = read_workspace_config_and_templates(workspace)
     trust = TrustList(places).find_request(workspace, files)
     caps: dict[str, Any] = {} if trust.may_exceed_limits else person.get("limits", {})
     if not trust.is_trusted:
@@ -217,7 +217,7 @@ def trust_workspace(
 
 def find_trust_request(places: Places, workspace: Path) -> TrustRequest:
     """Return what trust in the current files of a workspace permits, and whether the person gave it."""
-    return TrustList(places).find_request(workspace, read_workspace_files(workspace))
+    return TrustList(places).find_request(workspace, read_workspace_config_and_templates(workspace))
 
 
 def is_workspace_trusted(places: Places, workspace: Path) -> bool:
@@ -225,22 +225,22 @@ def is_workspace_trusted(places: Places, workspace: Path) -> bool:
     return find_trust_request(places, workspace).is_trusted
 
 
-def read_workspace_files(workspace: Path) -> WorkspaceFiles:
+def read_workspace_config_and_templates(workspace: Path) -> WorkspaceFiles:
     """Read the config of a workspace and the files that need trust."""
-    data = read_workspace_file(workspace, WORKSPACE_CONFIG)
+    data = read_workspace_config_file(workspace, WORKSPACE_CONFIG)
     config = {} if data is None else _parse_config_file(data, workspace_config_path(workspace))
-    return WorkspaceFiles(config, data, read_untrusted_templates(workspace))
+    return WorkspaceFiles(config, data, read_template_files_needing_trust(workspace))
 
 
 def read_config_text(path: Path, workspace: Path | None) -> str:
     """Return the text of a config that will be changed: that of a workspace, or without one the person's."""
-    data = read_user_file(path) if workspace is None else read_workspace_file(workspace, WORKSPACE_CONFIG)
+    data = read_user_config_file(path) if workspace is None else read_workspace_config_file(workspace, WORKSPACE_CONFIG)
     return decode_utf8_text(data or b"", str(path))
 
 
 def _parse_config_file(data: bytes, path: Path) -> dict[str, Any]:
     try:
-        values = load_toml(decode_utf8_text(data, str(path)))
+        values = parse_toml_with_depth_limit(decode_utf8_text(data, str(path)))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Fix that line and try again.") from error
     parse_config(values, path)
@@ -250,7 +250,10 @@ def _parse_config_file(data: bytes, path: Path) -> dict[str, Any]:
 def _find_mistakes(values: dict[str, Any], path: str) -> Iterator[ConfigError]:
     tables: dict[str, dict[str, Any]] = {name: value for name, value in values.items() if isinstance(value, dict)}
     outline: dict[str, Any] = {**values, **{name: {} for name in tables}}
-    for read in (partial(convert_toml_table, Config, outline, path.rstrip(": ")), *_section_readers(tables, path)):
+    for read in (
+        partial(convert_toml_table_to_struct, Config, outline, path.rstrip(": ")),
+        *_section_readers(tables, path),
+    ):
         try:
             read()
         except ConfigError as error:
@@ -263,14 +266,14 @@ def _section_readers(tables: dict[str, dict[str, Any]], path: str) -> Iterator[C
     for section, data in tables.items():
         if section == "seats":
             for name, own in data.items():
-                yield partial(convert_toml_table, SeatSettings, own, f"{path}seats.{name}")
+                yield partial(convert_toml_table_to_struct, SeatSettings, own, f"{path}seats.{name}")
         elif section in ("meetings", "endpoints", "agents", "checks"):
             for name, own in data.items():
                 yield partial(_check_named_section, section, name, own, path)
         elif section == "limits":
             yield partial(_check_limits_section, data, path)
         elif section in kinds:
-            yield partial(convert_toml_table, kinds[section], data, f"{path}{section}")
+            yield partial(convert_toml_table_to_struct, kinds[section], data, f"{path}{section}")
 
 
 def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
@@ -278,13 +281,13 @@ def _check_named_section(kind: str, name: str, data: object, path: str) -> None:
         if not isinstance(data, list):
             example = f'Write it as a list of words, such as {name} = ["pytest", "-q"].'
             raise ConfigError(f"{path}checks: {name} must be a list.", example)
-        convert_toml_table(
+        convert_toml_table_to_struct(
             cast("type[tuple[str, ...]]", ProgramLine), cast("list[object]", data), f"{path}checks.{name}"
         )
         return
-    values = convert_toml_table(dict[str, Any], data, f"{path}{kind}.{name}")
+    values = convert_toml_table_to_struct(dict[str, Any], data, f"{path}{kind}.{name}")
     if kind == "endpoints":
-        override_provider_endpoint(name, values, f"{path}endpoints.{name}")
+        override_shipped_voice_endpoint(name, values, f"{path}endpoints.{name}")
     elif kind == "agents":
         merge_agent_cli_catalog({name: values}, path)
     else:
@@ -299,7 +302,7 @@ def _check_meeting_section(name: str, values: dict[str, Any], path: str) -> None
 
 
 def _check_limits_section(data: dict[str, Any], path: str) -> None:
-    _check_limits(convert_toml_table(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
+    _check_limits(convert_toml_table_to_struct(LimitSettings, data, f"{path}limits"), path.rstrip(": "))
 
 
 def _check_limits(limits: LimitSettings, where: object) -> None:
@@ -313,7 +316,9 @@ def _check_limits(limits: LimitSettings, where: object) -> None:
 
 def merge_configured_limits(limits: LimitSettings, changes: dict[str, Any], where: str) -> Limits:
     """Return the configured limits with those of a meeting's file on top."""
-    changed = convert_toml_table(LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits")
+    changed = convert_toml_table_to_struct(
+        LimitSettings, {**msgspec.to_builtins(limits), **changes}, f"{where}: limits"
+    )
     _check_limits(changed, where)
     return changed.to_limits()
 
@@ -325,8 +330,10 @@ def resolve_configured_meeting_settings(
     for name in values:
         if name in rules.filled_settings:
             message = f"[meetings.{rules.name}]: {name} is set when the meeting is opened and cannot be set in a file."
-            raise UsageError(message, "Remove it, and use the option of the command instead.")
-    settings = msgspec.structs.asdict(convert_toml_table(rules.settings, values | filled, f"[meetings.{rules.name}]"))
+            raise UsageError(message, "Remove it from the file and set it on the command line instead.")
+    settings = msgspec.structs.asdict(
+        convert_toml_table_to_struct(rules.settings, values | filled, f"[meetings.{rules.name}]")
+    )
     for name, value in settings.items():
         if name in LIMIT_MINIMUMS and not Limits.is_in_range(name, value):
             message = f"[meetings.{rules.name}]: {name} cannot be {value}."
@@ -399,7 +406,7 @@ def _key_refusal(file: str, place: tuple[str, ...], why: str) -> ConfigError:
     if place[0] != "endpoints" or len(place) < 3:
         return ConfigError(
             f"{file}: {where}: {why}.",
-            "Remove it. Store the key with `roundtable keys set NAME` and name it in an endpoint.",
+            "Remove the key from the file. Store it with `roundtable keys set NAME`, then name it in an endpoint.",
         )
     name = re.sub(r"\W", "_", place[1]).upper() + "_KEY"
     instead = f'key = "secret:{name}"' if place[2:] == ("key",) else f"${{{name}}} in its place"

@@ -16,7 +16,7 @@ MAX_CONFIG_BYTES = 256_000
 _USER_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
-def read_workspace_file(workspace: Path, name: str, max_bytes: int = MAX_CONFIG_BYTES) -> bytes | None:
+def read_workspace_config_file(workspace: Path, name: str, max_bytes: int = MAX_CONFIG_BYTES) -> bytes | None:
     """Return a file of a workspace, or None if there is none; raise ConfigError for anything but a regular file.
 
     A file in a linked folder is no file of the workspace.
@@ -35,7 +35,7 @@ def read_workspace_file(workspace: Path, name: str, max_bytes: int = MAX_CONFIG_
         raise _unreadable_error(path, error) from None
 
 
-def read_user_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes | None:
+def read_user_config_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes | None:
     """Return a file that the person named or owns, also through a symlink; None if there is none."""
     try:
         with os.fdopen(_open_regular_file(path, str(path), _USER_FILE_FLAGS), "rb") as file:

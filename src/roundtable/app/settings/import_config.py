@@ -13,12 +13,12 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from roundtable.app.settings.config_files import read_user_file
+from roundtable.app.settings.config_files import read_user_config_file
 from roundtable.core.faults import ConfigError
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.core.text.strict_toml import decode_utf8_text, load_json
+from roundtable.core.text.strict_toml import decode_utf8_text, parse_json_with_depth_limit
 from roundtable.voices.agents.catalog import load_shipped_agent_clis
-from roundtable.voices.endpoints import load_shipped_provider_endpoints
+from roundtable.voices.endpoints import load_shipped_voice_endpoints
 
 _LINE = re.compile(r"(?P<indent> *)(?P<name>[\w.-]+):(?: +(?P<value>.+))?$")
 _YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
@@ -94,7 +94,7 @@ class ImportedConfig(msgspec.Struct, frozen=True):
 
 def import_foreign_config(path: Path) -> ImportedConfig:
     """Import the config of another tool, recognized by its content."""
-    data = read_user_file(path)
+    data = read_user_config_file(path)
     if data is None:
         raise ConfigError(
             f"{path} cannot be read: there is no such file.", "Give the path of a config.json or a config.yaml."
@@ -146,7 +146,8 @@ def _convert_knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
         notes.append(f"The file has version {sanitize_line(theirs.version)}; it was read as version 1.0.")
     if theirs.project:
         notes.append(
-            f"The project's name ({sanitize_line(theirs.project)}) was not imported: a workspace has its folder's name."
+            f"The project's name ({sanitize_line(theirs.project)}) was not imported, because a workspace is named "
+            "after its folder."
         )
     if rules.auto_execute:
         notes.append("auto_execute was not imported: nothing is executed without your approval.")
@@ -174,7 +175,7 @@ def _convert_adapter(adapter: str, knight: str, notes: list[str]) -> str:
     voice = _VOICES_BY_ADAPTER.get(adapter, "")
     if not voice:
         notes.append(f"{sanitize_line(knight)}: the adapter {sanitize_line(adapter)} is unknown and was left out.")
-    return voice if not voice or ":" in voice else f"{voice}:{load_shipped_provider_endpoints()[voice].default_model}"
+    return voice if not voice or ":" in voice else f"{voice}:{load_shipped_voice_endpoints()[voice].default_model}"
 
 
 def _make_seat_name(name: str) -> str:
@@ -236,7 +237,7 @@ def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]
     if endpoint is None:
         notes.append(f"{sanitize_line(name)}: there is no voice of that name; it was left out.")
         return ""
-    known = load_shipped_provider_endpoints()[endpoint]
+    known = load_shipped_voice_endpoints()[endpoint]
     variable = _VARIABLE.fullmatch(model.api_key)
     if model.api_key and variable is None:
         notes.append(f"{name}: the file contains a key, which was not imported. Run `roundtable keys set {endpoint}`.")
@@ -250,7 +251,7 @@ def _convert_model(name: str, model: _Model, endpoints: dict[str, dict[str, Any]
 
 def _parse_json(text: str, path: Path) -> object:
     try:
-        return load_json(text)
+        return parse_json_with_depth_limit(text)
     except msgspec.DecodeError as error:
         raise ConfigError(f"{path} is not valid JSON: {error}.", "Fix the file, then import it again.") from None
 
@@ -262,7 +263,10 @@ def _read_struct(kind: type[T], data: object, path: Path) -> tuple[T, list[str]]
             f"{name} is unknown and was not imported." for name in _find_unknown_fields(kind, data)
         ]
     except msgspec.ValidationError as error:
-        known = "A TheRoundtAIble config.json has `knights`, a terminal-document config.yaml has `models`."
+        known = (
+            "The file must contain `knights` (config.json of TheRoundtAIble) or `models` (config.yaml of "
+            "terminal-document)."
+        )
         raise ConfigError(f"{path} cannot be imported: {sanitize_line(str(error))}.", known) from None
 
 

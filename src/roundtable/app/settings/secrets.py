@@ -17,9 +17,9 @@ from roundtable.core.faults import ConfigError, NotFound, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
 from roundtable.voices.endpoints import (
     Endpoint,
-    load_shipped_provider_endpoints,
-    merge_provider_endpoints,
-    override_provider_endpoint,
+    load_shipped_voice_endpoints,
+    merge_voice_endpoints,
+    override_shipped_voice_endpoint,
 )
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
@@ -159,7 +159,7 @@ def _extract_key(typed: str, name: str) -> str:
     """Return the key alone: people copy it with quotes, or with the name it is assigned to."""
     assigned = _ASSIGNMENT.fullmatch(typed.strip())
     if assigned and assigned["name"] != name and is_secret_name_to_redact(assigned["name"]):
-        raise UsageError(f"This text assigns another variable than {name}.", "Enter only the key.")
+        raise UsageError(f"This text assigns a variable other than {name}.", "Enter only the key.")
     key = _strip_quotes(assigned["value"] if assigned and assigned["name"] == name else typed)
     if not key:
         raise UsageError(
@@ -201,7 +201,7 @@ def resolve_key_name(places: Places, workspace: Path, given: str) -> str:
     if Redactor().finds(given) or looks_like_secret_to_redact(given):
         raise UsageError("This looks like a key, not like the name of one.", EXPOSED_KEY_HELP)
     if not _NAME.fullmatch(name):  # The name is not quoted: it may be a key typed by mistake.
-        raise UsageError("This is not a valid name of a key.", "Use letters, digits, dots and dashes.")
+        raise UsageError("This is not a valid key name.", "Use letters, digits, dots and dashes.")
     return name
 
 
@@ -211,7 +211,7 @@ def _load_endpoints(places: Places, workspace: Path) -> Mapping[str, Endpoint]:
         own = config.load_settings(places, workspace).config.endpoints
     except ConfigError:
         own = {}
-    return merge_provider_endpoints(
-        load_shipped_provider_endpoints().values(),
-        [override_provider_endpoint(name, data) for name, data in own.items()],
+    return merge_voice_endpoints(
+        load_shipped_voice_endpoints().values(),
+        [override_shipped_voice_endpoint(name, data) for name, data in own.items()],
     )

@@ -14,14 +14,14 @@ from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
 from roundtable.app.settings.toml_text import (
     format_setting_path,
-    format_toml_value,
+    format_setting_value_as_toml,
     parse_setting_path,
     set_nested_setting,
-    set_toml_setting,
+    set_setting_in_config_text,
 )
 from roundtable.app.settings.write_config import write_config_file
 from roundtable.core.faults import ConfigError, NotFound
-from roundtable.core.text.strict_toml import load_toml
+from roundtable.core.text.strict_toml import parse_toml_with_depth_limit
 from roundtable.core.text.wording import did_you_mean_text
 from roundtable.meetings import MEETINGS
 
@@ -38,7 +38,7 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The value as TOML; empty where there is none."""
-        return "" if self.value is None else format_toml_value(self.value)
+        return "" if self.value is None else format_setting_value_as_toml(self.value)
 
 
 def list_settings(places: Places, workspace: Path) -> list[Setting]:
@@ -81,7 +81,7 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
         places, workspace, config.parse_config(set_nested_setting(values, place, value), path), path
     )
     known = for_person or not config.find_trust_request(places, workspace).withheld
-    write_config_file(path, set_toml_setting(before, place, value, str(path)))
+    write_config_file(path, set_setting_in_config_text(before, place, value, str(path)))
     if not for_person and known:
         config.trust_workspace(places, workspace)
     return path, value
@@ -89,7 +89,7 @@ def change_setting(places: Places, workspace: Path, name: str, typed: str, *, fo
 
 def _parse_values(text: str, path: Path) -> dict[str, Any]:
     try:
-        return load_toml(text)
+        return parse_toml_with_depth_limit(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Correct that line by hand first.") from None
 
@@ -110,7 +110,7 @@ def _find_fitting_value(values: dict[str, Any], place: tuple[str, ...], typed: s
 
 def _possible_values(typed: str) -> Iterator[Any]:
     with contextlib.suppress(tomllib.TOMLDecodeError):
-        yield load_toml(f"value = {typed}")["value"]
+        yield parse_toml_with_depth_limit(f"value = {typed}")["value"]
     yield typed
     yield [word.strip() for word in typed.split(",") if word.strip()]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from roundtable.app.settings.config_files import read_user_file, read_workspace_file
+from roundtable.app.settings.config_files import read_user_config_file, read_workspace_config_file
 from roundtable.app.settings.places import Places
 from roundtable.core.faults import ConfigError, NotFound
 from roundtable.core.text.sanitize import sanitize_line
@@ -21,12 +21,12 @@ MEETING_FILES = "meetings/*.toml"
 STAGE_FILES = "stages/*.toml"
 
 
-def build_prompt_template_pattern(meeting: str) -> str:
+def prompt_file_glob_in_config(meeting: str) -> str:
     """Return the glob of one meeting's prompts."""
     return f"prompts/{meeting}/*.md"
 
 
-def load_preset_templates() -> dict[str, str]:
+def load_preset_config_texts() -> dict[str, str]:
     """Return the texts of the shipped presets by name."""
     folder = resources.files("roundtable.meetings") / "presets"
     files = (traversable for traversable in folder.iterdir() if traversable.name.endswith(".toml"))
@@ -45,9 +45,9 @@ class TemplateFile(msgspec.Struct, frozen=True):
     def read(self) -> bytes:
         """Return the content; raise ConfigError if the file is too large or not a regular file."""
         if self.workspace is None:
-            data = read_user_file(self.path, MAX_TEMPLATE_BYTES)
+            data = read_user_config_file(self.path, MAX_TEMPLATE_BYTES)
         else:
-            data = read_workspace_file(self.workspace, self.name_in_workspace, MAX_TEMPLATE_BYTES)
+            data = read_workspace_config_file(self.workspace, self.name_in_workspace, MAX_TEMPLATE_BYTES)
         if data is None:
             raise ConfigError(f"{self.path} does not exist.", "Check the file.")
         return data
@@ -62,12 +62,12 @@ class TemplateFile(msgspec.Struct, frozen=True):
         return self.path.relative_to(self.workspace or self.path.anchor).as_posix()
 
 
-def find_user_templates(places: Places, pattern: str) -> dict[str, TemplateFile]:
+def find_template_files_in_user_config(places: Places, pattern: str) -> dict[str, TemplateFile]:
     """Return the person's files of one kind by name."""
     return {path.stem: TemplateFile(path) for path in sorted(places.config.glob(pattern)) if path.is_file()}
 
 
-def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, TemplateFile]:
+def find_template_files_in_workspace_config(workspace: Path, pattern: str) -> dict[str, TemplateFile]:
     """Return a workspace's files of one kind by name.
 
     Files behind links are skipped because they could reveal other content to seats, and so are files over the limit.
@@ -84,21 +84,24 @@ def find_workspace_templates(workspace: Path, pattern: str) -> dict[str, Templat
     }
 
 
-def read_untrusted_templates(workspace: Path) -> dict[str, bytes]:
+def read_template_files_needing_trust(workspace: Path) -> dict[str, bytes]:
     """Return every file of a workspace that adds to prompts, by its path: they need the person's trust."""
     spoken = [item.name for item in sorted((workspace / ".roundtable" / "prompts").glob("*"))]
-    kinds = [MEETING_FILES, STAGE_FILES, *map(build_prompt_template_pattern, spoken)]
-    files = [file for kind in kinds for file in find_workspace_templates(workspace, kind).values()]
+    kinds = [MEETING_FILES, STAGE_FILES, *map(prompt_file_glob_in_config, spoken)]
+    files = [file for kind in kinds for file in find_template_files_in_workspace_config(workspace, kind).values()]
     return {file.name_in_workspace: file.read() for file in files}
 
 
-def list_meeting_template_names(places: Places, workspace: Path) -> list[str]:
+def list_configured_meeting_names(places: Places, workspace: Path) -> list[str]:
     """Return the names of all meetings in the order of a list."""
-    own = (*find_user_templates(places, MEETING_FILES), *find_workspace_templates(workspace, MEETING_FILES))
-    return list(dict.fromkeys((*MEETINGS, *load_preset_templates(), *own)))
+    own = (
+        *find_template_files_in_user_config(places, MEETING_FILES),
+        *find_template_files_in_workspace_config(workspace, MEETING_FILES),
+    )
+    return list(dict.fromkeys((*MEETINGS, *load_preset_config_texts(), *own)))
 
 
-def unknown_meeting_template_error(name: str, known: Iterable[str]) -> NotFound:
+def unknown_configured_meeting_error(name: str, known: Iterable[str]) -> NotFound:
     """Return the error for an unknown meeting."""
     names = list(known)
     near = did_you_mean_text(name, names).strip()

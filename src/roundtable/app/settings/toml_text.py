@@ -18,7 +18,7 @@ _SECTION_HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(#.*)?$")
 SettingPath = tuple[str, ...]
 
 
-def format_toml_value(value: Any) -> str:
+def format_setting_value_as_toml(value: Any) -> str:
     """Return a value as TOML in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -26,23 +26,23 @@ def format_toml_value(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         inside = ", ".join(
-            f"{format_toml_key(name)} = {format_toml_value(item)}"
+            f"{format_setting_name_as_toml(name)} = {format_setting_value_as_toml(item)}"
             for name, item in cast("Mapping[str, Any]", value).items()
         )
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, Sequence):
-        return f"[{', '.join(format_toml_value(item) for item in cast('Sequence[Any]', value))}]"
+        return f"[{', '.join(format_setting_value_as_toml(item) for item in cast('Sequence[Any]', value))}]"
     return str(value)
 
 
-def format_toml_key(name: str) -> str:
+def format_setting_name_as_toml(name: str) -> str:
     """Return a key, quoted if necessary."""
-    return name if _BARE_KEY.fullmatch(name) else format_toml_value(name)
+    return name if _BARE_KEY.fullmatch(name) else format_setting_value_as_toml(name)
 
 
 def format_setting_path(path: SettingPath) -> str:
     """Return the name of a setting, such as `seats.claude.voices`."""
-    return ".".join(format_toml_key(name) for name in path)
+    return ".".join(format_setting_name_as_toml(name) for name in path)
 
 
 class _SettingLine(msgspec.Struct):
@@ -54,7 +54,7 @@ class _SettingLine(msgspec.Struct):
     value: Any
 
 
-def set_toml_setting(text: str, path: SettingPath, value: Any, where: str) -> str:
+def set_setting_in_config_text(text: str, path: SettingPath, value: Any, where: str) -> str:
     """Return the text with one setting changed or added; everything else is kept."""
     lines = text.splitlines()
     expected = set_nested_setting(tomllib.loads(text), path, value)
@@ -131,7 +131,7 @@ def _get_nested_value(values: Any, path: SettingPath) -> Any:
 def _render_changed_setting(lines: Sequence[str], value: Any) -> str:
     """Return the setting with another value, keeping its comment."""
     name = lines[0].partition("=")[0].rstrip()
-    return f"{name} = {format_toml_value(value)}{_find_comment(lines[-1])}"
+    return f"{name} = {format_setting_value_as_toml(value)}{_find_comment(lines[-1])}"
 
 
 def _find_comment(line: str) -> str:
@@ -146,7 +146,7 @@ def _find_comment(line: str) -> str:
 def _add_setting(lines: list[str], path: SettingPath, value: Any) -> None:
     """Add a setting at the end of its section, or with a new section."""
     *section, name = path
-    setting = f"{format_toml_key(name)} = {format_toml_value(value)}"
+    setting = f"{format_setting_name_as_toml(name)} = {format_setting_value_as_toml(value)}"
     headers = {
         at: parse_setting_path(found[1]) for at, line in enumerate(lines) if (found := _SECTION_HEADER.match(line))
     }

@@ -167,13 +167,13 @@ def name_withheld_settings(withheld: tuple[str, ...]) -> str:
     return f"{names} and {len(withheld) - _MAX_NAMED} more" if len(withheld) > _MAX_NAMED else names
 
 
-def describe_trust_limits(withheld: tuple[str, ...], capped: Iterable[SettingChange]) -> tuple[str, ...]:
+def workspace_trust_notices(withheld: tuple[str, ...], capped: Iterable[SettingChange]) -> tuple[str, ...]:
     """Return a sentence on the withheld settings of a workspace, and one on its limits above those of the person."""
     sentences: list[str] = []
     if withheld:
         sentences.append(
-            f"This workspace is not trusted, so these of its settings and files are withheld: "
-            f"{name_withheld_settings(withheld)}. `roundtable trust` shows and permits them."
+            f"This workspace is not trusted, so these settings and files are withheld: "
+            f"{name_withheld_settings(withheld)}. Run `roundtable trust` to review and allow them."
         )
     if limits := [f"limits.{change.name} stays {change.new}, not {change.old}" for change in capped]:
         sentences.append(

@@ -208,7 +208,9 @@ class Vault:
         try:
             return self._fernet(seal).decrypt(sealed).decode()
         except InvalidToken:
-            raise ConfigError(f"{self._seal.path} cannot decrypt the key {name}.", _store_again_help(name)) from None
+            raise ConfigError(
+                f"The key {name} cannot be decrypted with {self._seal.path}.", _store_again_help(name)
+            ) from None
 
     def _fernet(self, seal: bytes) -> Fernet:
         from cryptography.fernet import Fernet

@@ -12,9 +12,13 @@ import msgspec
 
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places
-from roundtable.app.settings.toml_text import format_setting_path, format_toml_key, format_toml_value
+from roundtable.app.settings.toml_text import (
+    format_setting_name_as_toml,
+    format_setting_path,
+    format_setting_value_as_toml,
+)
 from roundtable.core.faults import ConfigError, UsageError
-from roundtable.core.text.strict_toml import load_toml
+from roundtable.core.text.strict_toml import parse_toml_with_depth_limit
 from roundtable.core.values import Seat
 
 DEFAULT_BUDGET_USD = 1.0
@@ -52,7 +56,7 @@ class ConfigDraft(msgspec.Struct, frozen=True):
     def of(cls, path: Path, workspace: Path | None, settings: dict[str, Any]) -> ConfigDraft:
         """Draft the additions to a workspace's config, or without one to the person's; existing settings are kept."""
         before = config.read_config_text(path, workspace)
-        existing = load_toml(before)
+        existing = parse_toml_with_depth_limit(before)
         top = {name: value for name, value in settings.items() if not isinstance(value, dict)}
         kept = [name for name in top if name in existing]
         parts: list[str] = []
@@ -77,7 +81,7 @@ class ConfigDraft(msgspec.Struct, frozen=True):
 
     def write(self, places: Places, workspace: Path | None) -> bool:
         """Write the config; a workspace that was trusted stays trusted. Return whether it is trusted."""
-        config.parse_config(load_toml(self.after), self.path)
+        config.parse_config(parse_toml_with_depth_limit(self.after), self.path)
         known = workspace is not None and not config.find_trust_request(places, workspace).withheld
         write_config_file(self.path, self.after)
         if workspace is not None and known:
@@ -104,7 +108,7 @@ def build_config_for_seats(seats: Sequence[Seat], *, paid: bool) -> dict[str, An
 def write_config_file(path: Path, text: str) -> None:
     """Write a config atomically; never through a linked folder."""
     if path.parent.is_symlink():
-        raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Replace the link by a folder.")
+        raise UsageError(f"{path.parent} is a link, so nothing is written there.", "Replace the link with a folder.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f"{path.name}.{os.getpid()}")
@@ -142,7 +146,7 @@ def _has_section(values: dict[str, Any], section: tuple[str, ...]) -> bool:
 
 
 def _format_setting_line(path: tuple[str, ...], value: Any) -> str:
-    return f"{format_toml_key(path[-1])} = {format_toml_value(value)}{_format_remark(path)}"
+    return f"{format_setting_name_as_toml(path[-1])} = {format_setting_value_as_toml(value)}{_format_remark(path)}"
 
 
 def _format_remark(path: tuple[str, ...]) -> str:

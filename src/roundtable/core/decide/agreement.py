@@ -84,7 +84,7 @@ def _blocks(verdict: Verdict, pending_blocks: str) -> bool:
     return any(issue.blocking or pending_blocks == "any" for issue in verdict.issues)
 
 
-def rule_key_convergence(
+def rule_root_cause_convergence(
     moves: Iterable[Move],
     electorate: Sequence[str],
     seats: int = 2,

@@ -8,7 +8,7 @@ import msgspec
 
 from roundtable.core.candidate_reasons import FailedCheck
 from roundtable.core.changeset import HunkChoice
-from roundtable.core.decide.trial_outcome import decision_position_on_change, failed_check_reason_field
+from roundtable.core.decide.trial_outcome import decide_failed_check_reason_field, decision_position_for_changed_files
 from roundtable.core.effects import ChangeApplied, ChangePlanned, ChangeRehearsed, CheckOutcome
 from roundtable.core.faults import Fault
 from roundtable.core.reasons import (
@@ -31,7 +31,7 @@ from roundtable.core.reasons import (
     SelectionWeaker,
     UncommittedFilesNeeded,
     WriteFailed,
-    distinct_reason_values,
+    distinct_reasons,
 )
 from roundtable.core.refusals import RefusalKind
 from roundtable.core.values import Decision, NextStep, Outcome
@@ -39,7 +39,7 @@ from roundtable.core.values import Decision, NextStep, Outcome
 _MAX_TEST_OUTPUT = 1_500
 
 
-def decide_plan_obstacle(planned: ChangePlanned, session: str) -> FilesRefused | ChangeEmpty | None:
+def decide_reason_for_unwritable_plan(planned: ChangePlanned, session: str) -> FilesRefused | ChangeEmpty | None:
     """The reason why the plan of a session cannot be written, with what the person can do about it, if any."""
     if not planned.refused:
         return None if planned.hunks else ChangeEmpty()
@@ -73,7 +73,7 @@ def decide_rehearsal_problems(rehearsed: ChangeRehearsed, required: Collection[s
     return tuple(problems)
 
 
-def decide_checks_failed_by_selection(part: ChangeRehearsed, whole: ChangeRehearsed) -> SelectionWeaker | None:
+def decide_reason_for_weaker_selection(part: ChangeRehearsed, whole: ChangeRehearsed) -> SelectionWeaker | None:
     """The checks that fail with the selected hunks and pass with the whole change, if any."""
     passed = {check.name for check in whole.checks if check.passed}
     names = tuple(check.name for check in part.checks if not check.passed and check.name in passed)
@@ -85,17 +85,17 @@ def decide_missing_approvals(approved: int, needed: int, objections: Mapping[str
     return None if approved >= needed and not objections else ApprovalsMissing(approved, needed, dict(objections))
 
 
-def decision_reason_for_edited_hunks(choice: str) -> HunksEdited | None:
+def decide_reason_for_edited_hunks(choice: str) -> HunksEdited | None:
     """The hunks that the person left out or rewrote, by their answer at the gate."""
     edits = msgspec.json.decode(choice, type=HunkChoice) if choice else HunkChoice()
     return HunksEdited(tuple(edits.rejected), tuple(edits.edited)) if edits.rejected or edits.edited else None
 
 
 def _failed_checks(checks: Iterable[CheckOutcome]) -> tuple[FailedCheck, ...]:
-    return tuple(map(failed_check_reason_field, checks))
+    return tuple(map(decide_failed_check_reason_field, checks))
 
 
-def decision_without_change(decision: Decision, *reasons: Reason) -> Decision:
+def decision_on_unwritable_change(decision: Decision, *reasons: Reason) -> Decision:
     """The decision when the change cannot be written for these reasons."""
     return _stop_decision(decision, Outcome.DEADLOCK, ChangeNotWritten(), *reasons)
 
@@ -107,7 +107,7 @@ def decide_change_declined(
     if answered:
         return _stop_decision(decision, Outcome.REJECTED, ChangeDeclined())
     if problem:
-        return decision_without_change(decision, *problem)
+        return decision_on_unwritable_change(decision, *problem)
     return decide_change_unapproved(decision, ChangeUnapproved("answer", planned.tests))
 
 
@@ -135,7 +135,7 @@ def decide_change_applied(
     If the person edited the change, the decision no longer repeats what running the seat's candidate showed.
     """
     failing = tuple(check.name for check in rehearsed.checks if not check.passed)
-    edited = decision_reason_for_edited_hunks(choice)
+    edited = decide_reason_for_edited_hunks(choice)
     written = ChangeWritten(
         applied.files,
         applied.undo,
@@ -155,12 +155,12 @@ def decide_change_applied(
     notices += [FilesSkipped(applied.left)] if applied.left else []
     position = decision.position
     if edited and decision.task_only:
-        position = decision_position_on_change(question, decision.author, applied.files)
+        position = decision_position_for_changed_files(question, decision.author, applied.files)
     return msgspec.structs.replace(
         decision,
         how=(written, *filter(None, remarks), *(() if edited else decision.how)),
         position=position,
-        notices=distinct_reason_values(notices),
+        notices=distinct_reasons(notices),
         next_step=NextStep.APPLIED,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roundtable.core.decide.agreement import rule_key_convergence
+from roundtable.core.decide.agreement import rule_root_cause_convergence
 from roundtable.core.decide.decision import decision_dissent_from_move, decision_from_ruling
 from roundtable.core.decide.ruling import Ruling, verdicts_counted_in_decision
 from roundtable.core.reasons import NobodyDiagnosed
@@ -24,7 +24,7 @@ class RootCauseCriteria(msgspec.Struct, frozen=True):
 
 def _rule_root_cause(round: Round, criteria: RootCauseCriteria) -> Ruling:
     """Return the ruling on one round of diagnoses."""
-    ruling = rule_key_convergence(
+    ruling = rule_root_cause_convergence(
         round.moves, round.electorate, criteria.doctors, criteria.confidence, criteria.similarity, round=round.name
     )
     if ruling.outcome is Outcome.INSUFFICIENT:

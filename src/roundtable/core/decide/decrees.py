@@ -20,7 +20,7 @@ from functools import lru_cache
 import msgspec
 
 from roundtable.core.ledger import BINDING_KINDS, EntryKind
-from roundtable.core.reasons import DecreeAllowed, DecreeUpheld, distinct_reason_values
+from roundtable.core.reasons import DecreeAllowed, DecreeUpheld, distinct_reasons
 from roundtable.core.text.wording import (
     complete_short_answer_text,
     content_words_of_text,
@@ -123,7 +123,9 @@ def _is_same_word(one: SensedWord, other: SensedWord) -> bool:
     )
 
 
-def find_repeated_decrees(question: str, position: str, recalled: Iterable[RecalledEntry]) -> list[RecalledEntry]:
+def find_decrees_repeated_by_position(
+    question: str, position: str, recalled: Iterable[RecalledEntry]
+) -> list[RecalledEntry]:
     """The decrees and failed approaches that an answer to a question repeats."""
     text = complete_short_answer_text(question, position)
     return [
@@ -177,7 +179,11 @@ def decrees_against_decision(charter: Charter, decision: Decision) -> list[Recal
 
 
 def _find_repeated_in_charter(charter: Charter, position: str) -> list[RecalledEntry]:
-    return find_repeated_decrees(charter.question, position, (*charter.recalled, *charter.untold)) if position else []
+    return (
+        find_decrees_repeated_by_position(charter.question, position, (*charter.recalled, *charter.untold))
+        if position
+        else []
+    )
 
 
 def is_decree_answered_by_decision(entry: RecalledEntry, decision: Decision, moves: Iterable[Move]) -> bool:
@@ -187,7 +193,7 @@ def is_decree_answered_by_decision(entry: RecalledEntry, decision: Decision, mov
     return is_decree_answered(entry, (decision.text, decision.position, *own))
 
 
-def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
+def decision_gate_for_repeated_decree(entry: RecalledEntry, decision: Decision, number: int = 1) -> Gate:
     """The gate that asks the person whether a decree or failure that the decision repeats still holds."""
     fate = "rejected" if entry.kind == EntryKind.DECREE else "failed before"
     reasoned_text = f"{entry.text} (why: {entry.why})" if entry.why else entry.text
@@ -196,8 +202,8 @@ def decree_gate(entry: RecalledEntry, decision: Decision, number: int = 1) -> Ga
         f"{end_text_as_sentence(reasoned_text)} Nobody says what has changed."
     )
     details = {
-        UPHOLD: "It still holds: there is no decision.",
-        ALLOW: "It no longer holds: the decision is kept, with a notice above it.",
+        UPHOLD: f"{entry.id} still holds, so there is no decision.",
+        ALLOW: f"{entry.id} no longer holds, so the decision is kept, with a notice above it.",
     }
     id = Gate.numbered_id(DECREE_GATE, number)
     return Gate(id, question, (UPHOLD, ALLOW), default=UPHOLD, details=details, kind=DECREE_GATE)
@@ -207,7 +213,7 @@ def decision_after_decree_answer(entry: RecalledEntry, decision: Decision, optio
     """The decision after the person's answer at the decree gate: kept with a notice, or a deadlock."""
     if option == ALLOW:
         notice = DecreeAllowed(decision.position, entry.id, entry.text)
-        return msgspec.structs.replace(decision, notices=distinct_reason_values((*decision.notices, notice)))
+        return msgspec.structs.replace(decision, notices=distinct_reasons((*decision.notices, notice)))
     return msgspec.structs.replace(
         decision,
         outcome=Outcome.DEADLOCK,

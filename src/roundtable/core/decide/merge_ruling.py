@@ -112,7 +112,7 @@ def _meaning(directive: str, seats: Collection[str]) -> _Meaning:
     return frozenset(words) - _FILLING, tuple(word for word in words if word in lower_seats)
 
 
-def decision_reason_for_judge_verdicts(
+def decide_reason_for_judge_verdicts(
     rulings: Sequence[Mapping[str, Directives]], verdicts: SwappedOrderVerdicts, base: str, discarded: tuple[str, ...]
 ) -> JudgesCompared:
     """The result of the judges: votes for each candidate, void judges, and judges that preferred their own."""
@@ -136,7 +136,7 @@ def decide_merge_regressions(merged: Candidate, base: Candidate) -> CandidatePro
     return problems or CandidateProblems(lost_tests=lost)
 
 
-def decision_reason_for_merged_parts(synthesis: DraftsSynthesised, base: str) -> CandidatesMerged:
+def decide_reason_for_merged_parts(synthesis: DraftsSynthesised, base: str) -> CandidatesMerged:
     """The parts that were merged into the base, each with its seat, and the symbols that were removed."""
     taken = tuple((part.symbol or part.path, part.seat) for part in synthesis.took)
     return CandidatesMerged(base, taken, tuple(removed.symbol for removed in synthesis.removed))

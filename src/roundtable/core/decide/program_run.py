@@ -18,6 +18,6 @@ def decide_program_run_failure(run: ProjectRan) -> RunFailure:
     return RunFailure(failed.name, " ".join(failed.argv), failed.code, join_text_lines(line)[:_MAX_LINE])
 
 
-def decide_runs_failed(run: ProjectRan, runs: int) -> RunsFailed:
+def decide_reason_for_failed_program_runs(run: ProjectRan, runs: int) -> RunsFailed:
     """Return the reason of a stage whose program fails after all its runs."""
     return RunsFailed(runs, decide_program_run_failure(run))

@@ -38,7 +38,7 @@ def verdicts_counted_in_decision(
     """
     given = [move for move in moves if not round or move.round == round]
     if len({move.round for move in given}) > 1:
-        raise ValueError("These moves are of several rounds. Pass the name of the round to decide.")
+        raise ValueError("These moves belong to several rounds. Pass the name of one round.")
     verdicts = {move.seat: move.verdict for move in given if move.status is MoveStatus.MADE and move.verdict.counts}
     return {seat: verdicts[seat] for seat in electorate if seat in verdicts}
 

@@ -52,7 +52,7 @@ def _position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
     if verdict.target == NEW_PROPOSAL:
         return _matching_proposal(verdict.position, proposals) or verdict.position
     if verdict.target and verdict.stance is not Stance.OPPOSE:
-        return resolve_voted_proposal_id(verdict.target, proposals)
+        return decide_proposal_named_by_vote(verdict.target, proposals)
     if named := verdict.key or _first_choice(verdict):
         return named
     if verdict.position:
@@ -61,7 +61,7 @@ def _position_of_move(move: Move, proposals: Sequence[Proposal]) -> str:
     return own if own and objects else STANCE_POSITIONS.get(verdict.stance, "")
 
 
-def resolve_voted_proposal_id(name: str, proposals: Sequence[Proposal]) -> str:
+def decide_proposal_named_by_vote(name: str, proposals: Sequence[Proposal]) -> str:
     """The id of a proposal that may have been named by one of its authors."""
     if any(proposal.id == name for proposal in proposals):
         return name

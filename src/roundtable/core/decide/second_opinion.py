@@ -40,7 +40,7 @@ def vote_ratings_from_stances(first: Round, labels: dict[str, str]) -> PositionR
     }
 
 
-def decide_divergence(standing: CouncilStanding) -> FollowUpReason:
+def decide_second_opinion_follow_up(standing: CouncilStanding) -> FollowUpReason:
     """Return the reason for a follow-up: disagreement, different recommendations, or a blocking risk.
 
     Only explicit ratings are compared, not words: a pair without a rating of same or acceptable is disputed.
@@ -99,7 +99,7 @@ def _render_opinion_synthesis(standing: CouncilStanding) -> str:
 
 def _render_camp(standing: CouncilStanding, proposal: Proposal, seats: Sequence[str]) -> str:
     said = _verdicts(standing.blind)
-    head = f"{join_names_as_text(seats)} recommend the same:" if len(seats) > 1 else f"{seats[0]} recommends:"
+    head = f"{join_names_as_text(seats)} make the same recommendation:" if len(seats) > 1 else f"{seats[0]} recommends:"
     return "\n".join((head, *(_quote(seat, said.get(seat), proposal) for seat in seats)))
 
 

@@ -83,7 +83,7 @@ def decide_candidate_warnings(tried: CandidatesTried, seat: str) -> Reasons:
     candidate = _candidate_of(tried, seat)
     reverted = PartsLeftOut(reverted=candidate.put_back) if candidate.put_back else None
     found = (
-        decision_reason_for_unverified_candidate(candidate),
+        decide_reason_for_unverified_candidate(candidate),
         _original_tests_reason(tried, candidate),
         reverted,
         *tried.unrun,
@@ -91,11 +91,11 @@ def decide_candidate_warnings(tried: CandidatesTried, seat: str) -> Reasons:
     return tuple(filter(None, found))
 
 
-def decision_reason_for_unverified_candidate(candidate: Candidate) -> CandidateUnverified | None:
+def decide_reason_for_unverified_candidate(candidate: Candidate) -> CandidateUnverified | None:
     """The evidence that a candidate lacks to be verified; None if it is verified or fails other checks."""
     if not is_tried_candidate_unverified(candidate):
         return None
-    return CandidateUnverified(candidate.seat, failed_check_reason_field(_failed_checks(candidate)[0]))
+    return CandidateUnverified(candidate.seat, decide_failed_check_reason_field(_failed_checks(candidate)[0]))
 
 
 def _original_tests_reason(tried: CandidatesTried, candidate: Candidate) -> OnlyChangedTestsPassed | None:
@@ -113,11 +113,11 @@ def decide_candidate_problems(candidate: Candidate) -> CandidateProblems:
     return CandidateProblems(
         candidate.refused,
         empty=not candidate.draft and not candidate.refused,
-        checks=tuple(failed_check_reason_field(outcome) for outcome in candidate.checks if not outcome.passed),
+        checks=tuple(decide_failed_check_reason_field(outcome) for outcome in candidate.checks if not outcome.passed),
     )
 
 
-def failed_check_reason_field(outcome: CheckOutcome) -> FailedCheck:
+def decide_failed_check_reason_field(outcome: CheckOutcome) -> FailedCheck:
     """A failed check as the field of a reason, with the line of its output or the finding that says why."""
     message = "" if outcome.finding else join_text_lines(outcome.failure_line)[:_MAX_FAILURE_LINE]
     return FailedCheck(outcome.name, outcome.code, message, outcome.original_tests, outcome.finding)
@@ -184,11 +184,11 @@ def decide_candidate_chosen(
             Outcome.REACHED,
             filter(None, how),
             rounds,
-            notices=filter(None, (*tried.unrun, unverified, decision_reason_for_unverified_candidate(candidate))),
+            notices=filter(None, (*tried.unrun, unverified, decide_reason_for_unverified_candidate(candidate))),
         ),
         winner=seat,
         author=seat,
-        position=decision_position_on_change(question, seat, candidate.files),
+        position=decision_position_for_changed_files(question, seat, candidate.files),
         task_only=True,
         text=move.text if move else "",
         proposals=tuple(
@@ -213,7 +213,7 @@ def decision_summary_of_changed_files(files: Sequence[str]) -> str:
     return f"changes {join_names_as_text([join_text_lines(path) for path in files])}"
 
 
-def decision_position_on_change(question: str, seat: str, files: Sequence[str]) -> str:
+def decision_position_for_changed_files(question: str, seat: str, files: Sequence[str]) -> str:
     """The position of a decision on a change, in one line: the task, the seat and its files."""
     return f"{join_text_lines(question)}: {seat} {decision_summary_of_changed_files(files)}"
 
@@ -228,7 +228,7 @@ def _almost_passed(tried: CandidatesTried, taken: str) -> Iterator[AlmostPassed]
     for candidate in tried.candidates:
         failed = _failed_checks(candidate)
         if len(failed) == 1 and failed[0].kind in _MINOR_CHECKS and candidate.seat != taken:
-            yield AlmostPassed(candidate.seat, failed_check_reason_field(failed[0]))
+            yield AlmostPassed(candidate.seat, decide_failed_check_reason_field(failed[0]))
 
 
 def _failed_checks(candidate: Candidate) -> list[CheckOutcome]:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from roundtable.core.faults import NotFound
 from roundtable.core.replies.code_red import DIAGNOSIS_CODEC, TRIAGE_CODEC
-from roundtable.core.replies.codec import Codec, ReadReply, truncate_seat_reply
+from roundtable.core.replies.codec import Codec, ReadReply, truncate_long_reply
 from roundtable.core.replies.council import POSITION_CODEC, RATINGS_CODEC, RECONSIDER_CODEC
 from roundtable.core.replies.debate import DEBATE_CODEC
 from roundtable.core.replies.file_changes import CHANGES_CODEC, CHANGES_IN_PARTS_CODEC
@@ -18,7 +18,7 @@ from roundtable.core.replies.second_opinion import OPINION_CODEC
 from roundtable.core.replies.vote import APPROVAL_CODEC, RANKING_CODEC
 from roundtable.core.values import Expect
 
-__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_reply_codec", "parse_seat_reply", "truncate_seat_reply"]
+__all__ = ["CODECS", "Codec", "ProseStream", "ReadReply", "find_reply_codec", "parse_seat_reply", "truncate_long_reply"]
 
 CODECS: dict[str, Codec] = {
     each.name: each

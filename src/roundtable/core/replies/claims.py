@@ -57,7 +57,7 @@ def read_reply_claims(value: object, named: str = "claim") -> tuple[Claim, ...]:
     """The claims that have a program; without one a claim is only an opinion."""
     entries = [fields.read_reply_mapping_field(member) for member in fields.read_reply_list_field(value)]
     claims = [
-        read_reply_claim(fields.read_reply_line_field(entry.get(named)), entry.get("proof"), entry.get("language"))
+        read_reply_claim(fields.read_reply_one_line_field(entry.get(named)), entry.get("proof"), entry.get("language"))
         for entry in entries
     ]
     return tuple(claim for claim in claims if claim is not None)
@@ -78,7 +78,7 @@ def read_reply_claim(text: str, program: object, language: object) -> Claim | No
 def read_tagged_reply_claims(reply: str) -> tuple[Claim, ...]:
     """The claims written as `PROVE:` with a fenced program below."""
     claims = [
-        read_reply_claim(fields.read_reply_line_field(text), program, language)
+        read_reply_claim(fields.read_reply_one_line_field(text), program, language)
         for text, _, language, program in _TAGGED.findall(reply)
     ]
     return tuple(claim for claim in claims if claim is not None)
@@ -91,5 +91,5 @@ def _unfenced(program: str) -> str:
 
 
 def _language(value: object) -> str:
-    word = fields.read_reply_line_field(value).casefold()
+    word = fields.read_reply_one_line_field(value).casefold()
     return _SPELLINGS.get(word, word or PROOF_LANGUAGES[0])

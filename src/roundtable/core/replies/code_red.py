@@ -59,7 +59,7 @@ def _read_diagnosis(block: JsonFields, expect: Expect) -> Verdict | None:
     confidence = fields.read_reply_tenths_field(block["confidence_score"])
     if confidence is None:
         return None
-    next_test = fields.read_reply_line_field(block.get("next_test"))
+    next_test = fields.read_reply_one_line_field(block.get("next_test"))
     return Verdict(
         confidence=confidence,
         key=_normalize_cause_key(block["root_cause_key"]),
@@ -99,7 +99,7 @@ def _read_requests(block: JsonFields) -> SeatRequests:
 
 def _normalize_cause_key(value: object) -> str:
     """The root cause in kebab-case; empty if it only says that the cause is unknown."""
-    words = _WORDS.findall(fields.read_reply_line_field(value).casefold())
+    words = _WORDS.findall(fields.read_reply_one_line_field(value).casefold())
     slug = "-".join(words)
     return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(words) else ""
 

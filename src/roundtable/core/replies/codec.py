@@ -46,7 +46,7 @@ class Codec(msgspec.Struct, frozen=True):
     spoken: str = ""
 
 
-def truncate_seat_reply(reply: str) -> str:
+def truncate_long_reply(reply: str) -> str:
     """The reply, or as much of it as may be kept, with a notice at its end."""
     if len(reply) <= MAX_REPLY_CHARACTERS:
         return reply

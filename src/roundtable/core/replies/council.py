@@ -74,10 +74,10 @@ def _reconsider_schema(expect: Expect) -> Schema:
 
 def _read_reconsider(block: JsonFields, expect: Expect) -> Verdict | None:
     stand = fields.match_reply_choice(block["stand"], expect.choices)
-    position = fields.read_reply_line_field(block.get("position"))
+    position = fields.read_reply_one_line_field(block.get("position"))
     if not stand or (stand == NEW_PROPOSAL and not position):
         return None
-    error = fields.read_reply_line_field(block.get("error"))
+    error = fields.read_reply_one_line_field(block.get("error"))
     return Verdict(
         Stance.SUPPORT,
         target=stand,

@@ -114,7 +114,7 @@ def _read_debate_tags(reply: str, expect: Expect) -> Verdict | None:
             tuple(body for tag, body in statements if tag == "AGREE" and not _REFUSED_AGREEMENT.match(body)),
             tuple(body for tag, body in statements if tag in ("OBJECT", "DISAGREE")),
             tuple(body for tag, body in statements if tag == "ADD"),
-            next((fields.read_reply_line_field(body) for tag, body in statements if tag == "PREDICT"), ""),
+            next((fields.read_reply_one_line_field(body) for tag, body in statements if tag == "PREDICT"), ""),
             SeatRequests(
                 *(tuple(body for tag, body in statements if tag == wanted_tag) for wanted_tag in ("FILE", "CHECK"))
             ),

@@ -51,7 +51,7 @@ def read_reply_text_field(value: object) -> str:
     return value.strip() if isinstance(value, str) and not is_unfilled_reply_placeholder(value) else ""
 
 
-def read_reply_line_field(value: object) -> str:
+def read_reply_one_line_field(value: object) -> str:
     """Text on one line; empty if it was cut off."""
     return _one_line(value)[:_LONGEST_LINE].rstrip()
 
@@ -88,10 +88,10 @@ def read_reply_issues_field(value: object) -> tuple[Issue, ...]:
     return tuple(
         Issue(
             words,
-            id=read_reply_line_field(fields.get("id")),
+            id=read_reply_one_line_field(fields.get("id")),
             blocking=str(fields.get("blocking")).lower() in ("true", "yes"),
-            severity=read_reply_line_field(fields.get("severity")),
-            location=read_reply_line_field(fields.get("location")),
+            severity=read_reply_one_line_field(fields.get("severity")),
+            location=read_reply_one_line_field(fields.get("location")),
         )
         for member in read_reply_list_field(value)
         if has_reply_content(words := _entry_text(member))
@@ -102,7 +102,7 @@ def read_reply_issues_field(value: object) -> tuple[Issue, ...]:
 def read_reply_evidence_field(value: object) -> tuple[Evidence, ...]:
     """Facts with their sources, if given."""
     return tuple(
-        Evidence(words, read_reply_line_field(read_reply_mapping_field(member).get("source")))
+        Evidence(words, read_reply_one_line_field(read_reply_mapping_field(member).get("source")))
         for member in read_reply_list_field(value)
         if has_reply_content(words := _entry_text(member))
     )
@@ -110,14 +110,14 @@ def read_reply_evidence_field(value: object) -> tuple[Evidence, ...]:
 
 def read_reply_prediction_field(block: JsonFields) -> str:
     """The prediction of a seat; empty if it made none."""
-    words = read_reply_line_field(block.get("prediction"))
+    words = read_reply_one_line_field(block.get("prediction"))
     return words if has_reply_content(words) else ""
 
 
 def match_reply_choice(value: object, choices: Sequence[str]) -> str:
     """The offered choice that was meant; without choices, the line itself."""
     if not choices:
-        return read_reply_line_field(value)
+        return read_reply_one_line_field(value)
     words = _one_line(value)
     if words in choices:
         return words

@@ -444,7 +444,7 @@ def _file_by_line_above(prose: Sequence[str], language: str) -> NamedFile | None
 def _is_heading_with_slash(words: str, path: str) -> bool:
     """Whether it is a heading such as `macOS/Linux` rather than a path."""
     set_off = "`" in words or _LABEL.match(words) is not None
-    return not (set_off or path.islower() or is_known_path_in_reply(path) or "." in path)
+    return not (set_off or path.islower() or is_reply_path_with_known_extension(path) or "." in path)
 
 
 def _can_hold_language(path: str, language: str) -> bool:
@@ -452,7 +452,12 @@ def _can_hold_language(path: str, language: str) -> bool:
     ending = path.rpartition(".")[2].lower()
     if language in _COMMAND_LANGUAGES:
         return not any(ending in endings for endings in _LANGUAGE_ENDINGS.values())
-    return language not in _LANGUAGE_ENDINGS or "/" in path or path.startswith(".") or is_known_path_in_reply(path)
+    return (
+        language not in _LANGUAGE_ENDINGS
+        or "/" in path
+        or path.startswith(".")
+        or is_reply_path_with_known_extension(path)
+    )
 
 
 def _file_by_description(words: str) -> NamedFile | None:
@@ -463,7 +468,7 @@ def _file_by_description(words: str) -> NamedFile | None:
 
 def _file_by_sentence(line: str, language: str) -> NamedFile | None:
     """The only file that a sentence highlights; for code it must have a known ending."""
-    is_file = is_known_path_in_reply if language in _LANGUAGE_ENDINGS else is_path_in_reply
+    is_file = is_reply_path_with_known_extension if language in _LANGUAGE_ENDINGS else is_path_in_reply
     spans = (parse_reply_file_name(span_text) for span in _SPANS for span_text in span.findall(line))
     files = {
         file.path: file for file in spans if file and is_file(file.path) and not _is_heading_with_slash(line, file.path)
@@ -473,10 +478,10 @@ def _file_by_sentence(line: str, language: str) -> NamedFile | None:
 
 def is_path_in_reply(path: str) -> bool:
     """Whether a word in a sentence is a file."""
-    return "/" in path or is_known_path_in_reply(path)
+    return "/" in path or is_reply_path_with_known_extension(path)
 
 
-def is_known_path_in_reply(path: str) -> bool:
+def is_reply_path_with_known_extension(path: str) -> bool:
     """Whether a path has a known ending or is a well-known name without one."""
     name = path.rpartition("/")[2]
     _, dot, ending = name.rpartition(".")

@@ -26,7 +26,7 @@ from roundtable.core.replies.file_blocks import (
     FencedBlock,
     NamedFile,
     is_path_in_reply,
-    is_known_path_in_reply,
+    is_reply_path_with_known_extension,
     parse_reply_file_name,
     split_reply_into_blocks,
     unquoted_reply_lines,
@@ -155,7 +155,9 @@ def _operations_on_line(line: str) -> Iterator[Operation]:
         if old and new:
             yield RenameFile(old, new, asked_by=match[4] or "")
     elif match := _DELETE.fullmatch(line):
-        known = is_path_in_reply if match[2][0] in "`\"'" else is_known_path_in_reply  # `Remove try/except` is a remark
+        known = (
+            is_path_in_reply if match[2][0] in "`\"'" else is_reply_path_with_known_extension
+        )  # `Remove try/except` is a remark
         if old := _path_on_line(match[1], match[2], known):
             yield DeleteFile(old, asked_by=match[3] or "")
 
@@ -227,7 +229,7 @@ def _read_edits(block: FencedBlock, path: str) -> Iterator[EditBlock]:
 
 def _reject_elisions(text: str, path: str) -> None:
     if _is_placeholder(text):
-        raise UnreadableReply(f"The block of {path} only repeats the example. Write the file itself.")
+        raise UnreadableReply(f"The block for {path} only repeats the example. Write the file itself.")
     if any(_is_elision_line(line, path) for line in text.split("\n")):
         raise _elision_error(path)
 

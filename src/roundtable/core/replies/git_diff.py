@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from roundtable.core.changeset import CreateFile, DeleteFile, EditBlock, EditFile, Operation, RenameFile
 from roundtable.core.replies.codec import UnreadableReply
-from roundtable.core.text.diffs import strip_git_prefix_from_file_name
+from roundtable.core.text.diffs import strip_diff_prefix_from_file_name
 from roundtable.core.values import compute_digest
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -101,7 +101,7 @@ def _file_names(fields: dict[str, str]) -> tuple[str, str]:
             return _unquote_name(fields[old_key]), _unquote_name(fields[new_key])
     if "---" in fields and "+++" in fields:
         old, new = (
-            strip_git_prefix_from_file_name(_unquote_name(fields[key].partition("\t")[0])) for key in ("---", "+++")
+            strip_diff_prefix_from_file_name(_unquote_name(fields[key].partition("\t")[0])) for key in ("---", "+++")
         )
         return (new, new) if old == _NO_FILE else (old, old) if new == _NO_FILE else (old, new)
     return _split_equal_names(fields.get("diff --git", ""))
@@ -111,8 +111,8 @@ def _split_equal_names(pair: str) -> tuple[str, str]:
     """The name in `a/x b/x`, which git writes alone only if both are equal."""
     half = len(pair) // 2
     old, new = (
-        strip_git_prefix_from_file_name(_unquote_name(pair[:half])),
-        strip_git_prefix_from_file_name(_unquote_name(pair[half + 1 :])),
+        strip_diff_prefix_from_file_name(_unquote_name(pair[:half])),
+        strip_diff_prefix_from_file_name(_unquote_name(pair[half + 1 :])),
     )
     if not old or old != new:
         raise UnreadableReply("A diff does not name the file it changes.")

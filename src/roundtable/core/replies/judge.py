@@ -42,7 +42,7 @@ def _fill_discussion(parts: RulingParts, expect: Expect) -> Verdict | None:
 
 
 def _fill_merge(parts: RulingParts, expect: Expect) -> Verdict | None:
-    named = fields.read_reply_line_field(parts.get("base"))
+    named = fields.read_reply_one_line_field(parts.get("base"))
     match = _BASE.match(named.lstrip("*_`[ "))
     base = _match_candidate(named, expect.choices) if expect.choices else (match[0] if match else "")
     if not base:

@@ -58,7 +58,7 @@ def _read_finding(entry: JsonFields) -> Issue | None:
     An entry without text is an error: a lost finding would be a false approval.
     """
     values = [entry[name] for name in _PROBLEM_KEYS if name in entry]
-    text = next((line for value in values if (line := fields.read_reply_line_field(value))), "")
+    text = next((line for value in values if (line := fields.read_reply_one_line_field(value))), "")
     if not text:
         raise UnreadableReply(
             "A finding has no description. Describe the problem in its field `wrong`, or send an empty list."
@@ -71,9 +71,9 @@ def _read_finding(entry: JsonFields) -> Issue | None:
 
 def _read_location(entry: JsonFields) -> str:
     """The location as `path:line`; some models write the line in its own field."""
-    place = next((text for name in _LOCATION_KEYS if (text := fields.read_reply_line_field(entry.get(name)))), "")
+    place = next((text for name in _LOCATION_KEYS if (text := fields.read_reply_one_line_field(entry.get(name)))), "")
     line = entry.get("line")
-    number = line if isinstance(line, int) else fields.read_reply_line_field(line)
+    number = line if isinstance(line, int) else fields.read_reply_one_line_field(line)
     return f"{place}:{number}" if place and number and ":" not in place else place
 
 
@@ -96,8 +96,8 @@ def _read_proofs(block: JsonFields, expect: Expect) -> Verdict:
     listed = tuple(claim for claim in matched if claim.text)
     if not listed and any(map(_offers_proof, fields.read_reply_list_field(block["proofs"]))):
         raise UnreadableReply(
-            "None of your proofs has a listed finding in `finding` and a complete program in `proof`. "
-            f"The list: {', '.join(expect.choices)}."
+            "None of your proofs both names a listed finding in `finding` and gives a complete program in `proof`. "
+            f"Listed findings: {', '.join(expect.choices)}."
         )
     return Verdict(claims=listed)
 

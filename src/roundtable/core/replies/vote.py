@@ -33,7 +33,9 @@ def _ranking_schema(expect: Expect) -> Schema:
 
 
 def _read_ranking(block: JsonFields, expect: Expect) -> Verdict | None:
-    names = [fields.read_reply_line_field(member) for member in fields.read_reply_list_field(block["ranked_choices"])]
+    names = [
+        fields.read_reply_one_line_field(member) for member in fields.read_reply_list_field(block["ranked_choices"])
+    ]
     return _ranking_verdict(names, [fields.match_reply_choice(name, expect.choices) for name in names])
 
 
@@ -91,7 +93,7 @@ def _approval_schema(expect: Expect) -> Schema:
 
 
 def _read_approval(block: JsonFields, expect: Expect) -> Verdict | None:
-    name = re.sub(r"[\s-]+", "_", fields.read_reply_line_field(block["approval"])).upper()
+    name = re.sub(r"[\s-]+", "_", fields.read_reply_one_line_field(block["approval"])).upper()
     return _approval_verdict(name, fields.read_reply_text_list_field(block.get("reasons")))
 
 

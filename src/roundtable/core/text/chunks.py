@@ -94,7 +94,7 @@ class Chunk(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(piece.path for piece in self.pieces))
 
 
-def choose_text_chunk_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
+def text_chunk_token_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
     """The size of a chunk in tokens: all files in one chunk if they fit, otherwise at most `limit` and `room`.
 
     `room` is what the smallest context window has left besides the answer, None if unknown.
@@ -105,7 +105,7 @@ def choose_text_chunk_limit(files: Iterable[SizedFile], room: int | None, limit:
     return total if total <= room else max(1, min(limit, room))
 
 
-def split_files_into_chunks(
+def split_file_texts_into_chunks(
     files: Iterable[SizedFile], limit: int = CHUNK_TOKENS, imports: Mapping[str, Iterable[str]] | None = None
 ) -> tuple[Chunk, ...]:
     """Split files into chunks of at most `limit` tokens, most important first, every byte exactly once.

@@ -47,13 +47,13 @@ def split_diff_text_by_file(diff: str) -> list[DiffSection]:
 
 def _section_paths(part: str) -> tuple[str, ...]:
     head = part.partition("\n@@ ")[0]
-    names = [strip_git_prefix_from_file_name(name) for _, name in _NAMES.findall(head) if name != _NO_FILE]
+    names = [strip_diff_prefix_from_file_name(name) for _, name in _NAMES.findall(head) if name != _NO_FILE]
     header = _GIT_HEADER.search(head)
     if not names and header is not None:
         names = [header["old"], header["new"]]
     return tuple(dict.fromkeys(names))
 
 
-def strip_git_prefix_from_file_name(name: str) -> str:
+def strip_diff_prefix_from_file_name(name: str) -> str:
     """A file name without git's `a/` or `b/`."""
     return name[2:] if name[:2] in ("a/", "b/") else name

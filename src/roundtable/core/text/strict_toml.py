@@ -46,7 +46,7 @@ _TYPE_NAMES = {
 _ACTUAL_TYPE_NAMES = {**_TYPE_NAMES, "float": "a fraction"}
 
 
-def convert_toml_table(kind: type[T], data: object, where: str) -> T:
+def convert_toml_table_to_struct(kind: type[T], data: object, where: str) -> T:
     """Convert plain data into a struct, or raise one sentence that says which key of `where` is wrong."""
     try:
         return msgspec.convert(data, kind)
@@ -68,7 +68,8 @@ def _explain_error(message: str, kind: object) -> str:
         return f"{subject} must be {wanted}, not {_ACTUAL_TYPE_NAMES.get(types['got'], types['got'])}."
     if invalid := _WRONG_VALUE.fullmatch(problem):
         return (
-            f"{name or 'the value'} cannot be {invalid['word']}, only {', '.join(_list_allowed_values(kind, place))}."
+            f"{name or 'the value'} cannot be {invalid['word']}; "
+            f"allowed values: {', '.join(_list_allowed_values(kind, place))}."
         )
     if out_of_bounds := _OUT_OF_BOUNDS.fullmatch(problem):
         direction = "more" if out_of_bounds["side"] == ">" else "less"
@@ -146,7 +147,7 @@ def decode_utf8_text(raw: bytes, where: str) -> str:
         raise ConfigError(f"{where} is not valid UTF-8 in line {line}.", "Save it as UTF-8.") from None
 
 
-def load_toml(text: str) -> dict[str, Any]:
+def parse_toml_with_depth_limit(text: str) -> dict[str, Any]:
     """Parse TOML; tables and lists that are nested too deeply are a TOMLDecodeError too."""
     if _DEEP_KEY.search(text):  # the parser needs quadratic time for such a key
         raise tomllib.TOMLDecodeError(NESTED_TOO_DEEP)
@@ -159,7 +160,7 @@ def load_toml(text: str) -> dict[str, Any]:
     return data
 
 
-def load_json(text: str | bytes) -> object:
+def parse_json_with_depth_limit(text: str | bytes) -> object:
     """Parse JSON; objects and lists that are nested too deeply are a DecodeError too."""
     try:
         data: object = msgspec.json.decode(text)
@@ -187,7 +188,7 @@ def parse_toml_text(raw: bytes, where: str, *, json: bool = False) -> dict[str, 
     """Parse bytes as a TOML or JSON table; an error names the line."""
     text = decode_utf8_text(raw, where)
     try:
-        data = load_json(text) if json else load_toml(text)
+        data = parse_json_with_depth_limit(text) if json else parse_toml_with_depth_limit(text)
     except (msgspec.DecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} is not valid {'JSON' if json else 'TOML'}: {error}.", "Correct the file.") from None
     if not isinstance(data, dict):

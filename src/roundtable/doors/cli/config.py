@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--exceed-limits", is_flag=True, help="Also allow limits of this workspace that are above your own.")
+@click.option("--exceed-limits", is_flag=True, help="Also allow this workspace to set limits higher than your own.")
 @click.option("--revoke", "take_back", is_flag=True, help="Revoke the trust.")
 def trust_command(yes: bool, exceed_limits: bool, take_back: bool) -> None:
     """Allow this workspace's config, meetings and prompts to take effect.
@@ -79,7 +79,8 @@ def _print_trust_request(workspace: Path, request: TrustRequest, *, exceed_limit
         unknown = "An earlier version of Roundtable did not record the old values."
         print_note(unknown if request.changes is None else "None of these values changed, only comments or layout.")
     print_note(
-        "If you trust this config, its endpoints and programs can receive your questions and files, and use its keys."
+        "If you trust this config, the endpoints and programs it names can receive your questions and files, and use "
+        "the keys it names."
     )
     if any(name.startswith(".roundtable/") for name in request.settings):
         print_note("Read the listed files in .roundtable/ before you answer: they contain instructions for your seats.")

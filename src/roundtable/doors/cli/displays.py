@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from roundtable.core.events import Delta, Recorded, encode_event_envelope
+from roundtable.core.events import Delta, Recorded, event_to_json
 from roundtable.core.faults import UsageError
 from roundtable.doors.cli.output_queue import OutputQueue
 from roundtable.live.board import SessionView
@@ -84,7 +84,7 @@ class JsonLines:
 
     def show(self, item: Recorded | Delta) -> None:
         """Print one line."""
-        self.outlet.put(encode_event_envelope(item) + b"\n")
+        self.outlet.put(event_to_json(item) + b"\n")
 
     def print_lines(self, lines: Iterable[LiveLine]) -> None:
         """Do nothing: this output is for programs."""

@@ -43,9 +43,9 @@ def _run_fault_check(as_json: bool) -> int:
 
 
 async def _check_faults(desk: Roundtable) -> FaultReport:
-    print_note("Testing how every kind of voice reports the failures that a local server simulates.")
+    print_note("Testing how each kind of voice reports failures. A local server simulates the failures.")
     if agents := desk.setup.list_agents_to_check():
-        print_note(f"Agents take one or two minutes each: {', '.join(agents)}.")
+        print_note(f"Each of these agents takes one or two minutes: {', '.join(agents)}.")
     return await desk.setup.check_faults(_print_finding)
 
 
@@ -73,13 +73,15 @@ _KEY_PLACES = {"keychain": "the system's keychain", "file": "an encrypted file"}
 
 
 @click.command()
-@click.option("--session", default="", metavar="SESSION", help="Also check this session's record.")
-@click.option("--deep", is_flag=True, help="Ask every seat one tiny question; this may cost a little money.")
-@click.option("--faults", is_flag=True, help="Test only how voices report failures, with a local server.")
-@click.option("--yes", is_flag=True, help="Do not ask before --deep; required without a terminal.")
+@click.option("--session", default="", metavar="SESSION", help="Also check the stored events of this session.")
+@click.option("--deep", is_flag=True, help="Ask every seat one short question; this may cost a little money.")
+@click.option(
+    "--faults", is_flag=True, help="Only test how voices report failures, with a local server that simulates them."
+)
+@click.option("--yes", is_flag=True, help="Run --deep without asking for confirmation; required without a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: bool) -> None:
-    """Check folders, config, record, seats and installed programs.
+    """Check folders, config, stored sessions, seats and installed programs.
 
     Without --deep, no model is asked. The sandbox in use is tested with escape attempts. With --deep,
     it is also asked for more memory, processes, disk space and time than it allows, and each seat's
@@ -102,7 +104,7 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
     if faults:
         if session or deep:
             raise UsageError(
-                "--faults cannot be combined with --session or --deep.", "Run `roundtable doctor --faults`."
+                "--faults cannot be combined with --session or --deep.", "Run `roundtable doctor --faults` separately."
             )
 
         click.get_current_context().exit(_run_fault_check(as_json))
@@ -119,8 +121,10 @@ def doctor_command(session: str, deep: bool, faults: bool, yes: bool, as_json: b
 
 def _confirm_deep_check() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("--deep asks for confirmation, and there is no terminal to answer at.", "Add --yes.")
-    print_note("Every seat is asked one tiny question; a seat with a paid key costs a fraction of a cent.")
+        raise UsageError(
+            "--deep asks for confirmation, but there is no terminal.", "Add --yes to run it without asking."
+        )
+    print_note("Every seat is asked one short question. A seat that uses a paid key costs a fraction of a cent.")
     return click.confirm("Ask the seats?", default=False, err=True)
 
 
@@ -165,7 +169,7 @@ def _summary_line(report: DoctorReport) -> str:
         return "Problems found."
     if report.deep:
         return "No problems found."
-    return "No problems found without asking a model; `roundtable doctor --deep` asks every seat."
+    return "No problems found. No model was asked; `roundtable doctor --deep` asks every seat a question."
 
 
 def _seat_lines(name: str, seat: Participant) -> list[str]:
@@ -221,17 +225,22 @@ def _sandbox_lines(isolation: Isolation) -> list[str]:
         sandbox = f"[sandbox] use = {isolation.chosen}, which is not available" if isolation.chosen else "none"
         sign = " " if isolation.ok else _check_sign(False)
         return [_report_line(sign, "sandbox", f"{sandbox}, so checks and candidates cannot run. {isolation.missing}")]
-    tried = len(isolation.held) + len(isolation.broken)
+    tried = len(isolation.held) + len(isolation.broken) + len(isolation.exceeded)
     lines = [
         _report_line(_check_sign(False), "sandbox", f"escape attempt {name} succeeded: {how}")
         for name, how in isolation.broken.items()
+    ]
+    lines += [
+        _report_line("–", "sandbox", f"escape attempt {name} succeeded: {how}; this limit is not enforced here")
+        for name, how in isolation.exceeded.items()
     ]
     lines += [
         _report_line("–", "sandbox", f"escape attempt {name} could not be made: {reason}")
         for name, reason in isolation.untried.items()
     ]
     summary = f"{isolation.sandbox}; {len(isolation.held)} of {tried} escape attempts blocked"
-    return [*lines, _report_line(_check_sign(not isolation.broken), "sandbox", summary)]
+    sign = "–" if isolation.unenforced and not isolation.broken else _check_sign(not isolation.broken)
+    return [*lines, _report_line(sign, "sandbox", summary)]
 
 
 def _join_or_none(items: list[str]) -> str:

@@ -83,7 +83,8 @@ def _invalid_hunk_choice(text: str, hunks: Sequence[Hunk]) -> str:
     if not chosen:
         return "The --text value names no hunk to reject or edit."
     unknown = [hunk for hunk in chosen if hunk not in hunk_ids]
-    return f"Unknown hunk: {sanitize_line(', '.join(unknown))}." if unknown else ""
+    noun = "hunk" if len(unknown) == 1 else "hunks"
+    return f"Unknown {noun}: {sanitize_line(', '.join(unknown))}." if unknown else ""
 
 
 def _hunk_choice_syntax(hunks: Sequence[Hunk]) -> str:

@@ -29,7 +29,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Gate
 from roundtable.doors.cli.rollback import prompt_rollback_stage_in_terminal
 from roundtable.live.event_lines import LiveLine, live_gate_lines
-from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, live_gate_option_on_enter, parse_live_gate_answer
+from roundtable.live.gate_options import OPTION_REASON_QUESTIONS, live_gate_option_on_enter, match_live_gate_answer
 from roundtable.report.step_words import render_step_result_lines
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class GatePrompt:
             line = await self._read_line(prompt)
             if line is None:
                 return self.give_up()
-            option, reason = parse_live_gate_answer(gate, line)
+            option, reason = match_live_gate_answer(gate, line)
             if option is not None:
                 break
             problem = f"Invalid option: {line}." if line else "Choose an option; Ctrl-C leaves the gate open."

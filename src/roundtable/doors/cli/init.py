@@ -13,7 +13,7 @@ from roundtable.core.text.sanitize import sanitize_line, sanitize_text
 from roundtable.doors.cli.demo import SMALLEST_MODEL
 from roundtable.doors.cli.gate_prompt import read_terminal_line
 from roundtable.doors.cli.meeting_options import MeetingRequest
-from roundtable.doors.cli.open_meeting import run_meeting_command
+from roundtable.doors.cli.open_meeting import cli_run_meeting
 from roundtable.doors.cli.output import print_note, run_cli_command_at_desk
 from roundtable.doors.cli.seat_choice import prompt_seats_in_terminal
 
@@ -45,7 +45,7 @@ def init_command(for_person: bool, source: str | None, yes: bool) -> int:
             "`roundtable init` asks for confirmation, but there is no terminal.", "Add --yes to write without asking."
         )
     question = run_cli_command_at_desk(lambda desk: _set_up(desk, for_person=for_person, source=source, yes=yes))
-    return run_meeting_command(MeetingRequest(question)) if question else 0
+    return cli_run_meeting(MeetingRequest(question)) if question else 0
 
 
 async def _set_up(desk: Roundtable, *, for_person: bool, source: str | None, yes: bool) -> str:

@@ -68,7 +68,7 @@ def keys_group() -> None:
 
 @keys_group.command("set")
 @click.argument("name")
-@click.option("--stdin", "piped", is_flag=True, help="Read the key from standard input (default in a pipe).")
+@click.option("--stdin", "piped", is_flag=True, help="Read the key from standard input (default if input is piped).")
 def set_key_command(name: str, piped: bool) -> None:
     """Store a key under an endpoint, a variable or the NAME of secret:NAME.
 

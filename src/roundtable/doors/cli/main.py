@@ -133,7 +133,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "doctor_command",
             "Check folders, config, stored sessions, seats and installed programs.",
         ),
-        "voices": ("voices", "voices_command", "List the voices you can use from here."),
+        "voices": ("voices", "voices_command", "List the available voices."),
         "keys": ("keys", "keys_group", "Store, list and remove API keys."),
         "models": (
             "models",
@@ -146,7 +146,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Allow this workspace's config, meetings and prompts to take effect.",
         ),
         "completion": ("completion", "completion_command", "Print the shell completion script."),
-        "mcp": ("mcp_server", "mcp_command", "Serve the table to other programs over MCP."),
+        "mcp": ("mcp_server", "mcp_command", "Let other programs use Roundtable over MCP."),
         "skill": ("skill", "skill_group", "Teach your coding agents when to call Roundtable."),
     },
 }
@@ -292,9 +292,9 @@ def _run(args: list[str]) -> int:
     try:
         result = cli.main(args, prog_name="roundtable", standalone_mode=False)
     except click.ClickException as error:
-        from roundtable.doors.cli.stderr import redact_command_stderr
+        from roundtable.doors.cli.stderr import redact_cli_stderr
 
-        with redact_command_stderr():
+        with redact_cli_stderr():
             error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):

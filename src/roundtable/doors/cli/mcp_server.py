@@ -11,7 +11,7 @@ import click
 from roundtable.core.faults import UsageError
 from roundtable.core.text.redaction import Redactor
 from roundtable.doors.cli.output import print_note
-from roundtable.doors.cli.stderr import redact_command_stderr_until_exit
+from roundtable.doors.cli.stderr import redact_cli_stderr_until_exit
 
 
 @click.command()
@@ -20,7 +20,7 @@ from roundtable.doors.cli.stderr import redact_command_stderr_until_exit
     "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="Port for --http."
 )
 def mcp_command(http: bool, port: int) -> None:
-    """Serve the table to other programs over MCP.
+    """Let other programs use Roundtable over MCP.
 
     By default it uses standard input and output, for a program that starts it. Meetings run in
     processes of their own and continue when the program or this server ends. Seats come from your
@@ -32,7 +32,7 @@ def mcp_command(http: bool, port: int) -> None:
       codex mcp add roundtable -- roundtable mcp
       roundtable mcp --http --port 8642
     """
-    redact_command_stderr_until_exit(Redactor())
+    redact_cli_stderr_until_exit(Redactor())
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         from roundtable.doors.mcp.server import MCP_HOST, serve_mcp_over_http, serve_mcp_over_stdio

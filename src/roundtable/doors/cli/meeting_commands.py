@@ -25,7 +25,7 @@ from roundtable.doors.cli.meeting_options import (
 from roundtable.doors.cli.open_meeting import (
     build_agenda_from_cli_options,
     cli_open_and_show_session,
-    run_meeting_command,
+    cli_run_meeting,
 )
 from roundtable.doors.cli.options import SectionCommand, cli_limit_option, cli_section_option
 from roundtable.doors.cli.output import print_note, run_cli_command_at_session_desk
@@ -60,7 +60,7 @@ def discuss_command(question: str, rounds: int | None, **options: Any) -> int:
     3 no decision, 4 degraded decision with --strict, 5 session held by another process,
     6 too few seats answered, 130 interrupted.
     """
-    return run_meeting_command(MeetingRequest(question, settings=expand_cli_rounds_option(rounds), **options))
+    return cli_run_meeting(MeetingRequest(question, settings=expand_cli_rounds_option(rounds), **options))
 
 
 @click.command(cls=SectionCommand)
@@ -80,7 +80,7 @@ def ask_command(question: str, follow_up: bool, **options: Any) -> int:
       roundtable ask "Should we split this repository?"
       roundtable ask "Is this plan sound?" -f docs/rollout.md --follow-up-once
     """
-    return run_meeting_command(
+    return cli_run_meeting(
         MeetingRequest(question, meeting="second-opinion", settings={"follow_up": follow_up}, **options)
     )
 
@@ -101,7 +101,7 @@ def debate_command(question: str, rounds: int | None, **options: Any) -> int:
       roundtable debate "REST, GraphQL or tRPC for the new API?"
       roundtable debate "How do we shard the users?" --context src/db --rounds 3
     """
-    return run_meeting_command(
+    return cli_run_meeting(
         MeetingRequest(question, meeting="debate", settings=expand_cli_rounds_option(rounds), **options)
     )
 
@@ -122,7 +122,7 @@ def code_red_command(question: str, rounds: int | None, **options: Any) -> int:
       roundtable code-red "login crashes on submit since yesterday"
       roundtable code-red "p99 doubled" -f logs/api.txt --answer outcome=log
     """
-    return run_meeting_command(
+    return cli_run_meeting(
         MeetingRequest(question, meeting="code-red", settings=expand_cli_rounds_option(rounds), **options)
     )
 
@@ -142,7 +142,7 @@ def vote_command(question: str, **options: Any) -> int:
       roundtable vote "Which feature do we build next?"
       roundtable vote "Its name?" --option Round --option Oval --option Square
     """
-    return run_meeting_command(MeetingRequest(question, meeting="vote", **options))
+    return cli_run_meeting(MeetingRequest(question, meeting="vote", **options))
 
 
 @click.command(cls=SectionCommand)
@@ -166,9 +166,7 @@ def build_command(
     """
     settings = {"dry_run": dry_run, "branch": branch}
     all_answers = expand_cli_all_option(answers, everything, dry_run)
-    return run_meeting_command(
-        MeetingRequest(question, "task", "build", settings=settings, answers=all_answers, **options)
-    )
+    return cli_run_meeting(MeetingRequest(question, "task", "build", settings=settings, answers=all_answers, **options))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -232,7 +230,7 @@ def summon_command(question: str, branch: str, patch: IO[bytes] | None, **option
       roundtable summon "Is the new locking safe?" --branch feature/locks
       curl -s https://example.com/7.diff | roundtable summon --patch -
     """
-    return run_meeting_command(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **options))
+    return cli_run_meeting(MeetingRequest(question, texts=_collect_code_changes(branch, patch).texts, **options))
 
 
 REVIEW_QUESTION = "What is wrong with these changes?"
@@ -261,9 +259,7 @@ def review_command(question: str, branch: str, patch: IO[bytes] | None, **option
     """
     changes = _collect_code_changes(branch, patch)
     source = {"base": changes.base, "tip": changes.tip, "patch": patch is not None}
-    return run_meeting_command(
-        MeetingRequest(question, meeting="review", settings=source, texts=changes.texts, **options)
-    )
+    return cli_run_meeting(MeetingRequest(question, meeting="review", settings=source, texts=changes.texts, **options))
 
 
 @click.command(cls=SectionCommand)

@@ -1,7 +1,7 @@
 """Options of meetings, declared once for every command that holds one.
 
 A command takes `@cli_meeting_options` with the gates of its meeting, adds the few options of its own, and hands
-everything to `run_meeting_command`:
+everything to `cli_run_meeting`:
 
     @click.command(cls=SectionCommand)
     @cli_question_argument()
@@ -9,7 +9,7 @@ everything to `run_meeting_command`:
     @cli_meeting_options("decree")
     def ask_command(question: str, follow_up: bool, **options: Any) -> int:
         settings = {"follow_up": follow_up}
-        return run_meeting_command(MeetingRequest(question, meeting="second-opinion", settings=settings, **options))
+        return cli_run_meeting(MeetingRequest(question, meeting="second-opinion", settings=settings, **options))
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from roundtable.doors.cli.run_session import cli_run_and_show_session
 from roundtable.doors.cli.seat_choice import parse_cli_name_value_option, resolve_cli_seat_options
 from roundtable.doors.cli.steer import parse_cli_path_option
 from roundtable.doors.cli.tables import print_json, print_table
-from roundtable.doors.cli.watch import suggest_watch_command
+from roundtable.doors.cli.watch import cli_session_held_error
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Agenda, CostRange, MeetingQuote, Roundtable, SeatQuote
@@ -103,12 +103,12 @@ def _overhead_cell(seat: SeatQuote) -> str:
     return "; ".join(remarks)
 
 
-def run_meeting_command(request: MeetingRequest) -> int:
+def cli_run_meeting(request: MeetingRequest) -> int:
     """Hold a meeting and display it to its end; returns the exit code."""
-    return run_prepared_meeting_command(request, lambda _: request)
+    return cli_prepare_and_run_meeting(request, lambda _: request)
 
 
-def run_prepared_meeting_command(
+def cli_prepare_and_run_meeting(
     request: MeetingRequest, prepare: Callable[[Roundtable], MeetingRequest], workspace: Path | None = None
 ) -> int:
     """Hold a meeting whose request is completed at the desk, in another workspace if one is given."""
@@ -178,7 +178,7 @@ async def _find_unfinished_session(desk: Roundtable, request: MeetingRequest) ->
             "or use another --session name for this question.",
         )
     if holder := await desk.sessions.holder(state.id):
-        raise suggest_watch_command(holder, address)
+        raise cli_session_held_error(holder, address)
     print_note(f"Continuing session {address}.")
     if state.paused:
         await desk.sessions.resume(state.id)

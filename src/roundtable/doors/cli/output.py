@@ -17,7 +17,7 @@ from roundtable.core.faults import ConfigError, RoundtableError, UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.wording import add_full_stop_to_text
 from roundtable.core.values import Decision, Outcome
-from roundtable.doors.cli.stderr import redact_command_stderr, redact_command_stderr_until_exit
+from roundtable.doors.cli.stderr import redact_cli_stderr, redact_cli_stderr_until_exit
 
 if TYPE_CHECKING:
     from roundtable.app.desk import Roundtable
@@ -74,11 +74,11 @@ async def _open_desk(workspace: Path | None = None, *, only_reads: bool = False)
     except ConfigError as error:
         if not only_reads:
             raise
-        with redact_command_stderr():
+        with redact_cli_stderr():
             print_note(f"The config is invalid and was ignored. {add_full_stop_to_text(error.message)} {error.help}")
         opened = await Roundtable.open(workspace, settings=Settings(Config()), opened_in=Path.cwd())
     async with opened as desk:
-        redact_command_stderr_until_exit(desk.redactor)
+        redact_cli_stderr_until_exit(desk.redactor)
         for notice in desk.recovered:
             print_note(notice)
         yield desk
@@ -124,7 +124,7 @@ def print_error_with_help(error: Exception, *, debug: bool = False) -> int:
     if isinstance(error, BrokenPipeError):
         discard_closed_stdout()
         return EXIT_OK
-    with redact_command_stderr():
+    with redact_cli_stderr():
         if debug:
             traceback.print_exception(error)
         if isinstance(error, RoundtableError):

@@ -208,7 +208,7 @@ class LivePanels:
         width, height = self._console.size
         seats = [seat for seat in self._board.seats.values() if not seat.off] or list(self._board.seats.values())
         step = self._step_lines(width)
-        columns, rows, panel_height = fit_panels_to_terminal(len(seats), width, height - len(step))
+        columns, rows, panel_height = compute_terminal_panel_grid(len(seats), width, height - len(step))
         grid = Table.grid(expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1)
@@ -294,7 +294,7 @@ class LivePanels:
         return self._colors.get(seat, "white")
 
 
-def fit_panels_to_terminal(seats: int, width: int, height: int) -> tuple[int, int, int]:
+def compute_terminal_panel_grid(seats: int, width: int, height: int) -> tuple[int, int, int]:
     """Columns, rows and panel height with which all panels fit and one line stays free."""
     room = max(MIN_PANEL_LINES, height - 5)
     columns = max(1, min(seats, width // MIN_PANEL_COLUMNS))

@@ -11,7 +11,7 @@ import click
 
 from roundtable.core.effects import ProjectDelivered
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import HandoverForm, session_handover_path_in_form
+from roundtable.core.handover import HandoverForm, session_handover_path_with_suffix
 from roundtable.core.text.sanitize import sanitize_text
 from roundtable.doors.cli.options import cli_session_argument
 from roundtable.doors.cli.output import print_note, resolve_cli_path_argument, run_cli_command_at_desk
@@ -70,7 +70,7 @@ def project_command(
         )
     elif into is not None:
         chosen_form = form or "folder"
-        place = Path(session_handover_path_in_form(str(resolve_cli_path_argument(into)), chosen_form))
+        place = Path(session_handover_path_with_suffix(str(resolve_cli_path_argument(into)), chosen_form))
         _print_delivery(
             run_cli_command_at_desk(lambda desk: _export_project(desk, session, chosen_form, place)),
             chosen_form,

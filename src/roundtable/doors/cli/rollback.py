@@ -52,7 +52,7 @@ def check_cli_rollback_option(session: Session, text: str) -> None:
     Sessions.check_rollback(session, text)
 
 
-async def continue_rollback_command(desk: Roundtable, ended: Session) -> Session | None:
+async def cli_continue_rolled_back_session(desk: Roundtable, ended: Session) -> Session | None:
     """Open the session that continues one that ended with `back`; None if it did not, or if that fails."""
     from roundtable.app.desk.sessions import Sessions
 

@@ -24,7 +24,7 @@ from roundtable.doors.cli.output import (
     session_exit_code,
     shortest_cli_session_argument,
 )
-from roundtable.doors.cli.rollback import continue_rollback_command
+from roundtable.doors.cli.rollback import cli_continue_rolled_back_session
 from roundtable.live.board import SessionView
 from roundtable.live.event_lines import live_decision_lines
 
@@ -62,7 +62,7 @@ async def cli_run_and_show_session(
     code = await print_decision(desk, state.id, display, address, strict=strict)
     for trouble in await desk.meetings.hook_problems():
         print_note(trouble)
-    rolled_back = await continue_rollback_command(desk, await desk.sessions.get(state.id))
+    rolled_back = await cli_continue_rolled_back_session(desk, await desk.sessions.get(state.id))
     return (
         code
         if rolled_back is None

@@ -9,10 +9,10 @@ import click
 import msgspec
 
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import is_handover_path_without_name
+from roundtable.core.handover import is_session_handover_path_unnamed
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.doors.cli.meeting_options import MeetingRequest, cli_meeting_options, cli_question_argument
-from roundtable.doors.cli.open_meeting import run_prepared_meeting_command
+from roundtable.doors.cli.open_meeting import cli_prepare_and_run_meeting
 from roundtable.doors.cli.options import SectionCommand, cli_section_option
 from roundtable.doors.cli.output import print_note, resolve_cli_path_argument
 from roundtable.doors.cli.seat_choice import parse_cli_name_value_option
@@ -116,7 +116,7 @@ def sdlc_command(question: str, existing: str | None, into: str | None, yes: boo
     if yes or (request.unattended and (request.budget_usd is not None or request.budget_tokens is not None)):
         request = msgspec.structs.replace(request, answers=(*answers, CONTINUE_STAGES))
     project = Path(existing).expanduser().resolve() if existing is not None else None
-    return run_prepared_meeting_command(request, lambda desk: _with_stages(desk, request, stage_options), project)
+    return cli_prepare_and_run_meeting(request, lambda desk: _with_stages(desk, request, stage_options), project)
 
 
 def _with_stages(desk: Roundtable, request: MeetingRequest, stage_options: StageOptions) -> MeetingRequest:
@@ -181,7 +181,7 @@ def _new_project_folder(question: str, into: str | None) -> Path:
     """The folder for a new project: the one given, or an unused one named after the idea."""
     if into is not None:
         path = resolve_cli_path_argument(into)
-        if is_handover_path_without_name(path.name):
+        if is_session_handover_path_unnamed(path.name):
             raise UsageError(
                 f"--into {sanitize_line(into, 60)} is not a folder name.", "Give a new folder with --into."
             )

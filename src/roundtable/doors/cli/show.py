@@ -12,7 +12,7 @@ from rich.markdown import CodeBlock, Markdown, TableElement
 from rich.table import Table
 from rich.text import Text
 
-from roundtable.core.events import Recorded, encode_events_as_jsonl
+from roundtable.core.events import Recorded, events_to_jsonl
 from roundtable.core.faults import UsageError
 from roundtable.core.session import Session
 from roundtable.core.text.sanitize import sanitize_line
@@ -143,7 +143,7 @@ async def _render_recovered(desk: Roundtable, address: str, form: str) -> str:
     from roundtable.report.recovered_session import render_recovered_session
 
     records = await desk.sessions.recover(await desk.sessions.find(address))
-    return encode_events_as_jsonl(records) if form == "jsonl" else render_recovered_session(records)
+    return events_to_jsonl(records) if form == "jsonl" else render_recovered_session(records)
 
 
 async def _render_run_artifact(desk: Roundtable, run: str, form: str) -> str:

@@ -114,7 +114,7 @@ class RedactedStderr(io.TextIOBase):
 
 
 @contextmanager
-def redact_command_stderr(redactor: Redactor | None = None) -> Generator[None]:
+def redact_cli_stderr(redactor: Redactor | None = None) -> Generator[None]:
     """Redact tokens and the secrets this redactor knows from standard error within this context."""
     before = sys.stderr
     clean = RedactedStderr(before, redactor or Redactor())
@@ -126,6 +126,6 @@ def redact_command_stderr(redactor: Redactor | None = None) -> Generator[None]:
         sys.stderr = before
 
 
-def redact_command_stderr_until_exit(redactor: Redactor) -> None:
+def redact_cli_stderr_until_exit(redactor: Redactor) -> None:
     """Redact standard error to the end of the command, so that its error messages are covered too."""
-    click.get_current_context().find_root().with_resource(redact_command_stderr(redactor))
+    click.get_current_context().find_root().with_resource(redact_cli_stderr(redactor))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def verify_command(as_json: bool) -> None:
     """Read the whole record and name the damaged sessions.
 
-    Reads every fact and checks every stored text against its digest. Exits with 1 if anything is damaged; other
+    Reads every event and checks every stored text against its digest. Exits with 1 if anything is damaged; other
     sessions still work. `roundtable show SESSION --recover` prints what can be read of a damaged session.
 
     \b
@@ -39,11 +39,11 @@ def verify_command(as_json: bool) -> None:
 
 def _print_damage(damaged: list[DamagedFact]) -> None:
     if not damaged:
-        click.echo("Every fact of the record can be read.")
+        click.echo("Every event in the record can be read.")
         return
     sessions: defaultdict[str, list[str]] = defaultdict(list)
     for fact in damaged:
         sessions[fact.session].append(str(fact.seq))
     for session, numbers in sessions.items():
-        click.echo(f"{session}: damaged facts {', '.join(numbers)}")
+        click.echo(f"{session}: damaged events {', '.join(numbers)}")
     print_note("Print what can be read of a session with: roundtable show SESSION --recover")

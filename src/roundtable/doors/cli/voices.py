@@ -25,7 +25,7 @@ Seats on the command line: --seat NAME=VOICE[,FALLBACK…]
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def voices_command(as_json: bool) -> None:
-    """List the voices you can use from here.
+    """List the available voices.
 
     Keys are looked up but never shown, and no paid model is asked.
 

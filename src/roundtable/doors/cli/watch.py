@@ -180,13 +180,13 @@ async def _display_ended_session(
 
 async def _continue_elsewhere(desk: Roundtable, state: Session, holder: str, address: str) -> int:
     if not state.paused:
-        raise suggest_watch_command(holder, address)
+        raise cli_session_held_error(holder, address)
     await desk.sessions.resume(state.id)
     print_note(f"The session continues in {_describe_process(holder)}; follow it with: roundtable watch {address}")
     return EXIT_OK
 
 
-def suggest_watch_command(holder: str, address: str) -> SessionHeld:
+def cli_session_held_error(holder: str, address: str) -> SessionHeld:
     """The error for a session that another process is running."""
     return SessionHeld(
         f"This session is running in {_describe_process(holder)}.",

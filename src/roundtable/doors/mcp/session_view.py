@@ -48,9 +48,9 @@ from roundtable.report.phrases import (
     describe_position,
     describe_ratings,
     describe_shared_voice,
-    describe_substitutions,
+    describe_voice_substitutions,
     render_decision_text_heading,
-    render_degraded_heading,
+    render_degraded_decision_heading,
     render_dissent_heading,
 )
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
@@ -130,7 +130,7 @@ def _meeting_result(session: Session) -> MeetingResult | None:
             sanitize_text(notice)
             for notice in (
                 *notice_sentences(decision),
-                *describe_substitutions(session),
+                *describe_voice_substitutions(session),
                 describe_shared_voice(session),
             )
             if notice
@@ -203,7 +203,7 @@ def render_mcp_memory_line(entry: MemoryEntry) -> str:
 def _result_lines(result: MeetingResult, session: Session) -> Iterator[str]:
     assert session.decision is not None
     if result.degraded:
-        yield render_degraded_heading(session.decision)
+        yield render_degraded_decision_heading(session.decision)
     for missing in result.missing:
         yield f"No answer: {missing.seat}, {missing.why}"
     yield from result.notices

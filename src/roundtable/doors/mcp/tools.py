@@ -168,7 +168,7 @@ async def read_decision_tool(session: SessionName) -> MeetingToolResult:
 
 
 async def list_meetings_tool(
-    limit: Annotated[int, Field(ge=1, le=200, description="The largest number of results.")] = 20,
+    limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of results.")] = 20,
 ) -> Annotated[CallToolResult, MeetingList]:
     """List the meetings of this workspace, newest first."""
     async with open_desk_for_mcp_call() as desk:
@@ -194,7 +194,7 @@ async def list_meetings_tool(
 
 async def search_decisions_tool(
     words: Annotated[str, Field(description="Words to search for; if empty, the newest entries are returned.")],
-    limit: Annotated[int, Field(ge=1, le=100, description="The largest number of results.")] = 10,
+    limit: Annotated[int, Field(ge=1, le=100, description="Maximum number of results.")] = 10,
 ) -> Annotated[CallToolResult, MemoryList]:
     """Search the decisions, rejections and failures of earlier meetings of this workspace, with their reasons."""
     async with open_desk_for_mcp_call() as desk:
@@ -255,7 +255,8 @@ async def _start_and_follow(
     if limits.budget_usd is None and (paid := desk.meetings.paid_voices(agenda.seats)):
         raise UsageError(
             f"Voice {paid[0]} is paid by the token, and no budget is set.",
-            "Ask the person for a budget and pass it as `budget_usd`, or to set limits.budget_usd in the config.",
+            "Ask the person for a budget and pass it as `budget_usd`, or ask them to set limits.budget_usd in the "
+            "config.",
         )
     session = ""
     with anyio.CancelScope(shield=True):  # a caller that disconnects now still finds a running meeting

@@ -11,12 +11,12 @@ from roundtable.core.reasons import Reasons, StageNotHeld
 from roundtable.core.stage_address import StageAddress
 from roundtable.core.stages import Contribution, SdlcSettings, Stage, StageEnd, StageEnding
 from roundtable.core.values import Digest, Expect, Prompt, Turns
-from roundtable.meetings.try_candidates import meeting_changes_reply_format, require_meeting_step
+from roundtable.meetings.try_candidates import meeting_changes_reply_format, perform_required_meeting_step
 
 EMPTY_LISTING = ProjectListed()
 UNSHOWN_FILES_INTRO = (
-    "There is no room for all files of the project. These are not shown; the map of the program says what they hold. "
-    "Use them as the map says, and leave them as they are:"
+    "There is no room for all files of the project. The following files are not shown; the map of the program "
+    "describes them. Use them as the map describes, and do not change them:"
 )
 _MAX_LISTED = 100
 
@@ -94,7 +94,7 @@ class StageContext(msgspec.Struct, frozen=True):
         answers = len(self.seats) if self.stage.speaking == "sequential" else 1
         about = "\n".join(filter(None, (about, self.instructions)))
         effect = ListProject(draft, self.stage.tokens * answers, self.stage.seats, about)
-        return await require_meeting_step(self.table, self.address.step(step), effect, ProjectListed)
+        return await perform_required_meeting_step(self.table, self.address.step(step), effect, ProjectListed)
 
     def expect_changes(self, shown: ProjectListed) -> Expect:
         """The reply format for files, for seats that see these files."""

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from roundtable.core.decide import stage_outcome as rule
-from roundtable.core.decide.change_outcome import decision_without_change
+from roundtable.core.decide.change_outcome import decision_on_unwritable_change
 from roundtable.core.decide.stage_outcome import decide_last_run_failure, decide_project_finished
 from roundtable.core.effects import DeliverProject, ProjectDelivered
 from roundtable.core.faults import Fault
-from roundtable.core.handover import HandoverForm, session_handover_path
+from roundtable.core.handover import HandoverForm, session_project_handover_path
 from roundtable.core.ports import Table
 from roundtable.core.reasons import WorkshopStepFailed
 from roundtable.core.stage_history import session_stage_contributors
@@ -41,7 +41,7 @@ async def hold_delivery_after_stages(table: Table, ends: Sequence[StageEnd]) -> 
         return decision
     if SdlcSettings.of(charter).existing:
         return await _write_to_project(table, ends, decision, draft)
-    details = {form: f"{how}: {session_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
+    details = {form: f"{how}: {session_project_handover_path(charter, form)}" for form, how in HANDOVER_FORMS.items()}
     details |= {NextStep.LATER: "write nothing now; `roundtable project` with this session delivers it at any time"}
     failure = decide_last_run_failure(charter, ends)
     state = reason_sentence(failure) if failure else "The project is finished."
@@ -49,7 +49,7 @@ async def hold_delivery_after_stages(table: Table, ends: Sequence[StageEnd]) -> 
     form = await table.gate(Gate(DELIVER, question, tuple(details), NextStep.LATER, details, writes=True))
     if form not in ("folder", "git", "zip"):
         return rule.decide_project_not_written(charter, ends)
-    effect = DeliverProject(draft, form, session_handover_path(charter, form), DELIVER)
+    effect = DeliverProject(draft, form, session_project_handover_path(charter, form), DELIVER)
     delivered = await table.do(f"{DELIVER}/hand-over", effect)
     assert isinstance(delivered, ProjectDelivered | Fault)
     return rule.decide_project_handed_over(charter, ends, delivered)
@@ -70,4 +70,4 @@ async def _write_to_project(table: Table, ends: Sequence[StageEnd], decision: De
     try:
         return rule.decision_on_extended_project(await write_change_in_meeting(table, progress, decision, draft))
     except StepFailed as stop:
-        return decision_without_change(decision, WorkshopStepFailed(stop.fault))
+        return decision_on_unwritable_change(decision, WorkshopStepFailed(stop.fault))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.decide.stage_outcome import decide_missing_seat_notices
-from roundtable.core.reasons import distinct_reason_values
+from roundtable.core.reasons import distinct_reasons
 from roundtable.core.stages import StageEnd
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, OWN_WORDS_OPTION, Decision, Expect, Gate, Outcome, Round
@@ -79,7 +79,7 @@ async def _check_agreement(context: StageContext, end: StageEnd) -> StageEnd:
         if decision.outcome is not Outcome.REACHED:
             return msgspec.structs.replace(end, how="failed", text="", notices=(*end.notices, *decision.how))
         notices += decision.notices
-    return msgspec.structs.replace(end, notices=distinct_reason_values(notices))
+    return msgspec.structs.replace(end, notices=distinct_reasons(notices))
 
 
 async def _ask_person(context: StageContext, verdict: JudgeResult, rounds: Sequence[Round]) -> StageEnd:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import msgspec
 
 from roundtable.core.candidate_reasons import LastFixNotRun, RunRemark, RunStopped
-from roundtable.core.decide.program_run import decide_runs_failed
+from roundtable.core.decide.program_run import decide_reason_for_failed_program_runs
 from roundtable.core.effects import ChangePlanned, PlanChange, ProjectRan, RunProject
 from roundtable.core.reasons import Reason, Reasons
 from roundtable.core.stage_address import StageAddress, StageQuestion
@@ -21,7 +21,7 @@ from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.values import Digest, Gate
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.files_stage import hold_files_stage
-from roundtable.meetings.try_candidates import require_meeting_step
+from roundtable.meetings.try_candidates import perform_required_meeting_step
 from roundtable.report.run_words import (
     install_step_question_sentence,
     program_rerun_question_sentence,
@@ -77,7 +77,7 @@ async def hold_execution_stage(context: StageContext) -> StageEnd:
                 progress,
                 "failed",
                 render_project_run_summary(result),
-                decide_runs_failed(result, progress.run),
+                decide_reason_for_failed_program_runs(result, progress.run),
             )
         progress.run += 1
 
@@ -105,7 +105,7 @@ def _lap_context(context: StageContext, progress: ExecutionProgress) -> StageCon
 async def _run_program(lap: StageContext, progress: ExecutionProgress) -> ProjectRan:
     """Run the project, with its install step if the person allows that."""
     table = lap.table
-    result = await require_meeting_step(
+    result = await perform_required_meeting_step(
         table, lap.address.step("run"), RunProject(progress.draft, progress.allowed), ProjectRan
     )
     wants = result.wants_install
@@ -123,7 +123,7 @@ async def _run_program(lap: StageContext, progress: ExecutionProgress) -> Projec
         progress.refused += (wants,)
         return result
     progress.allowed = wants
-    return await require_meeting_step(
+    return await perform_required_meeting_step(
         table, lap.address.step("run-installed"), RunProject(progress.draft, wants), ProjectRan
     )
 
@@ -134,7 +134,9 @@ async def _ask_to_rerun(lap: StageContext, progress: ExecutionProgress, result: 
     gate = Gate(progress.gate("rerun"), question, tuple(RERUN_CHOICES), NO, RERUN_CHOICES, again_of=RERUN_GATE)
     answer = await lap.table.gate(gate)
     if answer == SHOW:
-        await require_meeting_step(lap.table, lap.address.step("shown"), PlanChange(progress.draft), ChangePlanned)
+        await perform_required_meeting_step(
+            lap.table, lap.address.step("shown"), PlanChange(progress.draft), ChangePlanned
+        )
         sure = {option: RERUN_CHOICES[option] for option in (YES, NO)}
         answer = await lap.table.gate(Gate(progress.gate("rerun-shown"), question, tuple(sure), NO, sure))
     return answer == YES

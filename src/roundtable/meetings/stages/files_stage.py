@@ -24,14 +24,14 @@ from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
 from roundtable.meetings.merge_candidates import (
     RefineRequest,
     SpliceOutcome,
+    candidate_file_operations_in_meeting,
     hold_splice_and_refine_round,
-    meeting_candidate_file_operations,
     render_unsigned_candidate_in_meeting,
     seats_by_blind_name_in_meeting,
 )
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge
-from roundtable.meetings.try_candidates import meeting_trial_effect, require_meeting_step
+from roundtable.meetings.try_candidates import meeting_trial_effect, perform_required_meeting_step
 from roundtable.report.candidate_words import (
     describe_candidate_difference,
     describe_candidate_result,
@@ -39,9 +39,9 @@ from roundtable.report.candidate_words import (
 )
 from roundtable.report.stage_words import describe_stage_ruling, stage_files_question_sentence
 
-_NO_CONSENSUS = "The judge sees no consensus yet. This is open:"
-_NOTHING_PASSED = "Nothing that was written passed what was run."
-_RANKED_FIRST = "Running them put it before the others."
+_NO_CONSENSUS = "The judge sees no consensus yet. Open points:"
+_NOTHING_PASSED = "No candidate passed the checks and tests that were run."
+_RANKED_FIRST = "Running the candidates ranked this one first."
 
 
 class FilesStageWork(msgspec.Struct, frozen=True):
@@ -228,14 +228,16 @@ def _is_workspace_state(context: StageContext) -> bool:
 
 async def _try_candidates(context: StageContext, number: int, rounds: Sequence[Round]) -> CandidatesTried:
     effect = meeting_trial_effect(rounds, context.draft)
-    return await require_meeting_step(context.table, context.address.step(f"{number}-try"), effect, CandidatesTried)
+    return await perform_required_meeting_step(
+        context.table, context.address.step(f"{number}-try"), effect, CandidatesTried
+    )
 
 
 async def _ask_judge(context: StageContext, rounds: Sequence[Round], result: CandidatesTried) -> JudgeResult:
     """Let the judge read the candidates, unsigned and shuffled."""
     candidates, labels = rule.decide_eligible_candidates(result), context.table.labels
     texts = [
-        _render_candidate_for_judge(candidate, result, meeting_candidate_file_operations(candidate, rounds), labels)
+        _render_candidate_for_judge(candidate, result, candidate_file_operations_in_meeting(candidate, rounds), labels)
         for candidate in candidates
     ]
     prompt = context.prompt("judge-files")

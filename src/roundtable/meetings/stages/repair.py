@@ -18,7 +18,11 @@ from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.stages import Contribution
 from roundtable.core.values import Digest, Expect
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.try_candidates import FILE_PARTS_CODEC, meeting_changes_reply_format, require_meeting_step
+from roundtable.meetings.try_candidates import (
+    FILE_PARTS_CODEC,
+    meeting_changes_reply_format,
+    perform_required_meeting_step,
+)
 from roundtable.report.refusals import refusal_sentence
 
 
@@ -82,7 +86,7 @@ async def _fix_chunk(
     move = answers.move_of(seat)
     if move is None:
         return _leave_findings(state, chunk_findings, RepairCause.SEAT_MISSING)
-    drafted = await require_meeting_step(
+    drafted = await perform_required_meeting_step(
         context.table, f"{name}/draft", DraftMove(name, seat, state.draft, paths), MoveDrafted
     )
     if drafted.refused:

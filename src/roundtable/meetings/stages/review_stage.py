@@ -42,7 +42,7 @@ from roundtable.core.values import DISPUTE, Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
 from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_stage_answers
 from roundtable.meetings.stages.repair import RepairResult, ask_stage_repair_of_findings
-from roundtable.meetings.try_candidates import require_meeting_step
+from roundtable.meetings.try_candidates import perform_required_meeting_step
 from roundtable.report.finding_words import render_ruled_findings
 
 REPAIR_OPTION, LEAVE_OPTION = "mend", "leave"
@@ -61,7 +61,7 @@ async def _weigh_findings(
 ) -> FindingsRuling:
     """Let a judge weigh all findings; once more after the seats discussed what is open."""
     authors = list(dict.fromkeys(move.seat for round in rounds for move in round.moves))
-    lines = tuple(render_stage_finding(finding, len(authors)) for finding in findings)
+    lines = tuple(render_stage_prompt_finding(finding, len(authors)) for finding in findings)
     verdict = await _ask_judge(context, context.address.step(last + 1), lines, (), authors)
     looked = context.address.step(f"{last + 2}-look")
     if verdict.consensus or not verdict.judge or not await context.table.may_open(looked):
@@ -93,7 +93,8 @@ async def _finish_weighing(
         return FindingsRuling(rule_findings_by_judge(found, ruling), "agreed", verdict)
     gate = context.address.question_gate(DISPUTE)
     seat_findings = pluralize(len(found), "finding")
-    question = f"{context.stage.title}: {seat_findings}. {verdict.verdict_clause}. What should be done about them?"
+    them = "this finding" if len(found) == 1 else "these findings"
+    question = f"{context.stage.title}: {seat_findings}. {verdict.verdict_clause}. What should be done about {them}?"
     details = {
         REPAIR_OPTION: "fix what the seats call critical or high",
         LEAVE_OPTION: "fix nothing; list all findings",
@@ -107,7 +108,7 @@ async def _finish_weighing(
 async def hold_review_stage(context: StageContext) -> StageEnd:
     """Hold a review stage."""
     cut = SplitForReview(context.draft, context.settings.chunk, context.stage.tokens, context.stage.seats)
-    parts = await require_meeting_step(context.table, context.address.step("cut"), cut, ProjectSplit)
+    parts = await perform_required_meeting_step(context.table, context.address.step("cut"), cut, ProjectSplit)
     if not parts.chunks:
         return context.end(how="failed", notices=(NothingToReview(),))
     rounds = await _review_chunks(context, parts.chunks)
@@ -211,7 +212,7 @@ def _missing_review_notices(parts: ProjectSplit, rounds: Sequence[Round]) -> Ite
         yield PartsUnreviewed(total - len(rounds), total)
 
 
-def render_stage_finding(weighed: WeighedFinding, seats: int) -> str:
+def render_stage_prompt_finding(weighed: WeighedFinding, seats: int) -> str:
     """A finding for the seats: how many of them found it and what a program showed, without their names."""
     share = f"{len(weighed.finding.seats)} of {seats} found it."
     proof = {

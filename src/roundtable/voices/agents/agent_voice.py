@@ -34,7 +34,7 @@ from roundtable.voices.agents.workdirs import (
     filter_agent_cli_environment,
     find_agent_cli_environment_secrets,
 )
-from roundtable.voices.prices import compute_voice_call_price
+from roundtable.voices.prices import compute_provider_call_price
 from roundtable.voices.rate_limits import CallPacer, RateLimitWaitError, create_voice_rate_limit_fault
 
 MAX_AGENT_ANSWER = 4 * 1024 * 1024
@@ -393,7 +393,7 @@ async def _compute_cost(prices: str, models: tuple[str, ...], used: Usage) -> fl
     if used.cost_usd or not used.tokens:
         return used.cost_usd
     for model in models if prices else ():
-        cost = await compute_voice_call_price(prices, model, used) if model else None
+        cost = await compute_provider_call_price(prices, model, used) if model else None
         if cost is not None:
             return cost
     return None

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from roundtable.core.faults import ConfigError, FaultKind
-from roundtable.core.text.strict_toml import convert_toml_table, parse_toml_text
+from roundtable.core.text.strict_toml import convert_toml_table_to_struct, parse_toml_text
 from roundtable.core.text.wording import did_you_mean_text
 
 EventPattern = dict[str, str | int | bool]
@@ -207,7 +207,7 @@ def allow_agent_cli_edits(agent: Agent) -> Agent:
 def parse_agent_cli(name: str, data: Mapping[str, Any], where: str = "") -> Agent:
     """Parse an agent from a data file or a config section."""
     where = where or f"agents.{name}"
-    agent = convert_toml_table(Agent, {**data, "name": name}, where)
+    agent = convert_toml_table_to_struct(Agent, {**data, "name": name}, where)
     if agent.concurrency < 1:
         raise ConfigError(f"{where}: concurrency must be 1 or more.", "Remove `concurrency` to use the default, 4.")
     return agent

@@ -6,7 +6,7 @@ from roundtable.voices.dialects.dialect import Dialect
 from roundtable.voices.endpoints import Endpoint
 
 
-def create_dialect(endpoint: Endpoint, model: str) -> Dialect:
+def create_provider_dialect(endpoint: Endpoint, model: str) -> Dialect:
     """Create the dialect that the endpoint names; the modules of other dialects are not imported."""
     match endpoint.dialect:
         case "anthropic":

@@ -20,7 +20,7 @@ async def _serve_until_stopped(options: argparse.Namespace) -> None:
 def _run_fault_server() -> None:
     """Serve until stopped."""
     parser = argparse.ArgumentParser(
-        description="Serve the four model APIs on this machine, with the faults that are requested."
+        description="Simulate the four model APIs on this machine, with the faults that a request asks for."
     )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before the first word")

@@ -27,7 +27,7 @@ from roundtable.workshop.edit.journal_replay import (
     FileStates,
     JournalResult,
     execute_journal,
-    open_edit_target,
+    lock_workspace_for_edits,
     recover_open_journals,
 )
 from roundtable.workshop.identity import os_user_name
@@ -54,7 +54,7 @@ def apply_draft_edits(
     With `commit`, and if there is a repository, the draft is also committed. With `branch`, it is only committed to a
     new branch, and the files in the workspace stay unchanged.
     """
-    with open_edit_target(workspace, journals) as target:
+    with lock_workspace_for_edits(workspace, journals) as target:
         if branch and target.repository is None:
             raise UsageError("The workspace is not a git repository, so no branch can be created.", "Remove --branch.")
         refused, before = _read_current(target, files)

@@ -35,7 +35,7 @@ _EXECUTED_BY = {
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
 
-def find_unrequested_executed_files(
+def find_unrequested_edits_of_executed_files(
     files: Iterable[DraftFile], task: str, check_files: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return a sentence for each changed file that another program executes and that the task does not name.

@@ -24,7 +24,7 @@ from roundtable.workshop.edit.journal import (
     has_open_journal,
     journal_folder_path,
 )
-from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, find_unusable_git_repository
+from roundtable.workshop.repo.commits import GitFailed, RefUpdate, Repository, check_git_repository_writable
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent, UnsafePath
 
 FileStates = dict[str, FileContent | None]
@@ -57,7 +57,7 @@ class RecoveredChange(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def open_edit_target(workspace: Path, journals: Path) -> Generator[EditTarget]:
+def lock_workspace_for_edits(workspace: Path, journals: Path) -> Generator[EditTarget]:
     """Lock a workspace for writing, after recovering interrupted changes."""
     try:
         with JournalFolder.lock(journals, workspace) as journals_folder, ConfinedFolder.open(workspace) as tree:
@@ -111,7 +111,7 @@ def execute_journal(target: EditTarget, journal: Journal) -> JournalResult | Non
 
 def _open_repository(workspace: Path) -> Repository | None:
     repository = Repository.open(workspace)
-    if repository is None and (trouble := find_unusable_git_repository(workspace)):
+    if repository is None and (trouble := check_git_repository_writable(workspace)):
         raise GitFailed(refusal_sentence(trouble), "Nothing was changed. Check the repository with `git status`.")
     return repository
 

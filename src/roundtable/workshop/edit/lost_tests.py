@@ -60,7 +60,7 @@ class FoundTest(msgspec.Struct, frozen=True):
         )
 
 
-def find_tests_lost_by_draft(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
+def find_edits_removing_tests(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """Return refusals for tests that a draft removes or disables; moved and renamed tests do not count."""
     before = {
         file: _tests_in(file.was or file.path, file.before) for file in files if _may_hold_tests(file.was or file.path)
@@ -76,7 +76,7 @@ def find_tests_lost_by_draft(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     return tuple(refusal for file, cases in before.items() if (refusal := _lost_refusal(file, cases, added)))
 
 
-def find_tests_changed_by_draft(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
+def find_edits_changing_tests(files: Sequence[DraftFile]) -> dict[str, tuple[str, ...]]:
     """Return the existing tests that a draft changes, such as `test_double of test_calc.py`, by their current file.
 
     New tests and tests moved to another file do not count.

@@ -50,7 +50,7 @@ def is_path_in_edit_scope(path: str, scope: Iterable[str]) -> bool:
     )
 
 
-def find_edit_name_collision(name: str, others: Iterable[str]) -> str:
+def find_edit_path_name_collision(name: str, others: Iterable[str]) -> str:
     """Return another name that some system treats as equal; empty if there is none."""
     folded_name = _folded(name)
     return next((other for other in others if other != name and _folded(other) == folded_name), "")
@@ -77,7 +77,7 @@ def _check_on_disk(root: Path, path: str, max_bytes: int) -> Refusal | None:
             where = "/".join(parts[: number - 1])
             return Refusal.of(path, RefusalCode.INNER_REPOSITORY, folder=where)
         if name not in names:
-            other = find_edit_name_collision(name, names)
+            other = find_edit_path_name_collision(name, names)
             if other:
                 return Refusal.of(path, RefusalCode.NAME_COLLISION, other=other)
             return _mixed_scripts_refusal(path, parts[number - 1 :])

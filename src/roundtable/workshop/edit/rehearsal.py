@@ -17,7 +17,7 @@ from roundtable.workshop.repo.scratch_trees import (
     create_scratch_working_tree,
     export_git_commit_files,
     list_git_submodule_files,
-    write_draft_to_working_tree,
+    write_files_to_scratch_working_tree,
 )
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
@@ -33,7 +33,7 @@ def create_edit_rehearsal_tree(workspace: Path, tree: Path, files: Sequence[Draf
     if head:
         export_git_commit_files(workspace, head, tree)
         copy_working_tree_files(workspace, tree, list_git_submodule_files(workspace))
-    write_draft_to_working_tree(tree, files)
+    write_files_to_scratch_working_tree(tree, files)
 
 
 def find_lost_hunks(tree: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def _read_current(tree_folder: ConfinedFolder, file: DraftFile, kept_paths: set[
     )
 
 
-def list_files_left_out_of_edit_commit(workspace: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
+def list_changed_files_outside_edit_draft(workspace: Path, files: Sequence[DraftFile]) -> tuple[str, ...]:
     """Return changed and untracked files of the workspace that the commit of a draft would not contain."""
     if find_head_commit(workspace) is None:
         return ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, islice, pairwise
 
 import msgspec
 
@@ -12,6 +12,9 @@ from roundtable.core.changeset import EditBlock
 from roundtable.core.refusals import RefusalCode
 
 BOM = "\ufeff"
+
+_MOST_MATCHES = 100
+"""How many places are compared with an edit; in more, it is ambiguous unless it names its line."""
 
 
 class UnmatchedBlock(Exception):
@@ -77,34 +80,55 @@ def _place(text: str, block: EditBlock) -> _Place:
     for matcher in (_match_trailing, _match_indented):
         if place := _match_lines(text, block, matcher):
             return place
-    first_line = next(iter(block.search.strip().split("\n")), "").strip()
-    raise UnmatchedBlock(RefusalCode.LINES_NOT_FOUND, line=first_line[:80])
+    raise UnmatchedBlock(RefusalCode.LINES_NOT_FOUND, line=_first_line(block))
 
 
 def _exact_matches(text: str, block: EditBlock) -> list[int]:
     """Return every exact match; a search text with a final newline or a line number must start at a line's
     beginning."""
     whole = block.search.endswith("\n") or block.line > 0
-    matches: list[int] = []
-    start = text.find(block.search)
-    while start >= 0:
+
+    def fits(start: int) -> bool:
         end = start + len(block.search)
         begins = start == 0 or text[start - 1] == "\n"
         ends = block.search.endswith("\n") or end == len(text)
-        if not whole or (begins and ends):
-            matches.append(start)
-        start = text.find(block.search, start + 1)
+        return not whole or (begins and ends)
+
+    matches = list(islice(filter(fits, _find_all(text, block.search)), _MOST_MATCHES + 1))
+    if len(matches) > _MOST_MATCHES:
+        start = _line_offset(text, block.line)
+        if start < 0 or not text.startswith(block.search, start) or not fits(start):
+            raise UnmatchedBlock(RefusalCode.LINES_REPEATED_OFTEN, count=_MOST_MATCHES, line=_first_line(block))
+        return [start]
     return matches
+
+
+def _find_all(text: str, pattern: str) -> Iterator[int]:
+    start = text.find(pattern)
+    while start >= 0:
+        yield start
+        start = text.find(pattern, start + 1)
+
+
+def _line_offset(text: str, line: int) -> int:
+    """Return where a line begins; lines are numbered from 1. -1 if there is no such line."""
+    above = text.split("\n", line - 1)[: line - 1] if line > 0 else []
+    return sum(map(len, above)) + len(above) if line > 0 and text.count("\n") >= line - 1 else -1
 
 
 def _single_match(starts: Sequence[int], text: str, block: EditBlock) -> int:
     if len(starts) == 1:
         return starts[0]
-    at_line = [start for start in starts if text.count("\n", 0, start) + 1 == block.line]
+    begin = _line_offset(text, block.line)
+    end = text.find("\n", begin) if begin >= 0 else -1
+    at_line = [start for start in starts if begin >= 0 and begin <= start <= (end if end >= 0 else len(text))]
     if len(at_line) == 1:
         return at_line[0]
-    head = block.search.strip().split("\n")[0].strip()
-    raise UnmatchedBlock(RefusalCode.LINES_REPEATED, count=len(starts), line=head[:80])
+    raise UnmatchedBlock(RefusalCode.LINES_REPEATED, count=len(starts), line=_first_line(block))
+
+
+def _first_line(block: EditBlock) -> str:
+    return block.search.strip().split("\n")[0].strip()[:80]
 
 
 _LineMatcher = Callable[[Sequence[str], Sequence[str]], str | None]
@@ -131,20 +155,31 @@ def _match_indented(old: Sequence[str], wanted: Sequence[str]) -> str | None:
 def _match_lines(text: str, block: EditBlock, matcher: _LineMatcher) -> _Place | None:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     wanted = block.search.removesuffix("\n").split("\n")
-    matches: list[tuple[int, str]] = []
-    for index in range(len(lines) - len(wanted) + 1):
-        if wanted[0].strip() != lines[index].strip():
-            continue
+    offsets = list(accumulate(map(len, lines), initial=0))
+    starts: dict[int, tuple[int, str]] = {}
+    for index in _find_similar_lines(lines, wanted, block):
         indent = matcher([line.removesuffix("\n") for line in lines[index : index + len(wanted)]], wanted)
         if indent is not None:
-            matches.append((index, indent))
-    if not matches:
+            starts[offsets[index]] = (index, indent)
+    if not starts:
         return None
-    starts = {sum(map(len, lines[:index])): (index, indent) for index, indent in matches}
     start = _single_match(list(starts), text, block)
     index, indent = starts[start]
     old = lines[index : index + len(wanted)]
     return _Place(start, start + len("".join(old)), _style_lines(block.replace, old, indent))
+
+
+def _find_similar_lines(lines: Sequence[str], wanted: Sequence[str], block: EditBlock) -> list[int]:
+    """Return where these lines occur up to white space at their ends; raise UnmatchedBlock if too often to compare."""
+    text = "\n".join(("", *(line.strip() for line in lines), ""))
+    pattern = "\n".join(("", *(line.strip() for line in wanted), ""))
+    starts = list(islice(_find_all(text, pattern), _MOST_MATCHES + 1))
+    if len(starts) <= _MOST_MATCHES:
+        return [text.count("\n", 0, start) for start in starts]
+    start = _line_offset(text, block.line + 1) - 1
+    if block.line > 0 and start >= 0 and text.startswith(pattern, start):
+        return [block.line - 1]
+    raise UnmatchedBlock(RefusalCode.LINES_REPEATED_OFTEN, count=_MOST_MATCHES, line=_first_line(block))
 
 
 def _style_lines(replace: str, old: Sequence[str], indent: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.report.change_reasons import write_remark_sentence
+from roundtable.report.change_reasons import change_write_remark_sentence
 from roundtable.report.refusals import refusal_sentence
 from roundtable.workshop.edit.journal import (
     DONE,
@@ -26,7 +26,7 @@ from roundtable.workshop.edit.journal_replay import (
     EditTarget,
     FileStates,
     execute_journal,
-    open_edit_target,
+    lock_workspace_for_edits,
 )
 from roundtable.workshop.identity import os_user_name
 from roundtable.workshop.repo.commits import DETACHED, RefUpdate, Repository
@@ -65,7 +65,7 @@ def list_undoable_journals(workspace: Path, journals: Path) -> list[Journal]:
 
 def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> UndoResult:
     """Undo a change, by default the newest: restore every file, and the ref if there was a commit."""
-    with open_edit_target(workspace, journals) as target:
+    with lock_workspace_for_edits(workspace, journals) as target:
         change = _find_change(target, id)
         before, after = (
             _journaled_states(target.journals, change, "after"),
@@ -90,7 +90,7 @@ def undo_journaled_change(workspace: Path, journals: Path, id: str = "") -> Undo
         result = execute_journal(target, draft.save(journal))
         if result is None:
             raise UsageError("The branch moved during the undo; nothing was changed.", "Run the command again.")
-        pending = f" {write_remark_sentence(result.pending)}" if result.pending else ""
+        pending = f" {change_write_remark_sentence(result.pending)}" if result.pending else ""
         return UndoResult(change, f"{summary}{pending}", result.left)
 
 
@@ -118,7 +118,7 @@ def _find_change(target: EditTarget, id: str) -> Journal:
     if change.ref and not _is_still_present(target.repository, change):
         short = change.ref.name.removeprefix("refs/heads/")
         raise UsageError(
-            f"{short} no longer has the commit {change.ref.new[:12]} of change {id}.",
+            f"The branch {short} no longer contains the commit {change.ref.new[:12]} of change {id}.",
             "The branch was reset or rewritten. Undo the change with git.",
         )
     return change
@@ -138,7 +138,7 @@ def _require_unchanged(tree: ConfinedFolder, change: Journal, expected: FileStat
         if not unchanged:
             raise UsageError(
                 f"{path} has changed since change {change.id} was written, so that change cannot be undone.",
-                "Undo the later changes of this file first, newest to oldest, or restore the file by hand.",
+                "Undo the later changes to this file first, newest to oldest, or restore the file by hand.",
             )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.refusals import Refusal, RefusalCode
-from roundtable.workshop.edit.lost_tests import find_tests_lost_by_draft
+from roundtable.workshop.edit.lost_tests import find_edits_removing_tests
 from roundtable.workshop.repo.git import open_git
 from roundtable.workshop.symbols.languages import find_source_language
 from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
@@ -49,7 +49,7 @@ _LOCK = re.compile(
 def validate_edited_files(files: Sequence[DraftFile]) -> tuple[Refusal, ...]:
     """Return refusals for broken syntax, conflict markers, leaked code fences and lost tests."""
     refusals = [refusal for file in files if file.after is not None for refusal in _content(file, file.after)]
-    return (*refusals, *find_tests_lost_by_draft(files))
+    return (*refusals, *find_edits_removing_tests(files))
 
 
 def find_destructive_edits(files: Sequence[DraftFile], root: Path) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ _RISK_SENTENCES = {
     ContainerRisk.PIPE_TO_SHELL: "This line runs a downloaded program, or hides what it runs.",
     ContainerRisk.REMOTE: "This line uses unchecked files or images from outside the project.",
     ContainerRisk.PRIVILEGED: "This line asks for privileges on this machine.",
-    ContainerRisk.HOST_NETWORK: "This line asks for this machine's network.",
+    ContainerRisk.HOST_NETWORK: "This line asks for access to this machine's network.",
     ContainerRisk.HOST_PROCESSES: "This line asks for access to this machine's processes.",
     ContainerRisk.HOST_MOUNT: "This line asks for files outside the project.",
     ContainerRisk.ENGINE_SOCKET: "This line asks for control over the container engine.",

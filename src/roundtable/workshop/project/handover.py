@@ -21,14 +21,14 @@ import msgspec
 
 from roundtable.core.changeset import DraftFile
 from roundtable.core.faults import UsageError
-from roundtable.core.handover import HandoverForm, is_handover_path_without_name
+from roundtable.core.handover import HandoverForm, is_session_handover_path_unnamed
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.path_rules import find_write_path_collisions
 from roundtable.workshop.identity import create_workshop_temp_folder, is_orphaned_workshop_name, make_workshop_temp_name
 from roundtable.workshop.repo.commits import CommitMessage, GitFailed, RefUpdate, Repository
 from roundtable.workshop.repo.git import run_git
-from roundtable.workshop.repo.scratch_trees import list_working_tree_files, write_draft_to_working_tree
+from roundtable.workshop.repo.scratch_trees import list_working_tree_files, write_files_to_scratch_working_tree
 from roundtable.workshop.rooted_files import ConfinedFolder, UnsafePath
 
 _STAGING_PREFIX = ".roundtable-making-"
@@ -127,9 +127,9 @@ def hand_over_project(destination: Path, form: HandoverForm, versions: Sequence[
     """
     destination = destination.absolute()
     shown_path = sanitize_line(str(destination), 200)
-    if is_handover_path_without_name(destination.name):
+    if is_session_handover_path_unnamed(destination.name):
         raise UsageError(
-            f"The path {shown_path} does not name the project.", "Choose the path of a new folder or zip file."
+            f"The path {shown_path} does not contain a project name.", "Choose the path of a new folder or zip file."
         )
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def _build(target: Path, form: HandoverForm, versions: Sequence[ProjectVersion],
         return ""
     target.mkdir()
     files = _with_documents(version) if form == "git" else version.files
-    write_draft_to_working_tree(target, list(files.values()))
+    write_files_to_scratch_working_tree(target, list(files.values()))
     return _commit_versions(target, versions, by) if form == "git" else ""
 
 

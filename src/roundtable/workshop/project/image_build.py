@@ -19,9 +19,13 @@ from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.identity import make_workshop_temp_name
 from roundtable.workshop.project.compose_file import ComposeNames, find_project_compose_file
 from roundtable.workshop.project.container_scan import explain_missing_project_images, scan_project_container_files
-from roundtable.workshop.sandbox.container import ContainerMeter, container_isolation_options, container_tmpfs_options
+from roundtable.workshop.sandbox.container import (
+    ContainerMeter,
+    container_tmpfs_options,
+    sandbox_container_isolation_options,
+)
 from roundtable.workshop.sandbox.engines import CONTAINER_LABEL, ContainerEngine
-from roundtable.workshop.sandbox.init_script import pack_job_files
+from roundtable.workshop.sandbox.init_script import pack_sandbox_job_files
 from roundtable.workshop.sandbox.supervisor import RunSupervisor, kill_process_group
 
 DOCKERFILE = "Dockerfile"
@@ -58,7 +62,7 @@ async def plan_project_image_build(engine: ContainerEngine, files: Mapping[str, 
         return f"The project was not built. {problems}"
     if missing := await explain_missing_project_images(engine, files):
         return f"The project was not built. {missing}"
-    archive = await asyncio.to_thread(pack_job_files, files)
+    archive = await asyncio.to_thread(pack_sandbox_job_files, files)
     if isinstance(archive, str):
         return archive
     return ImageBuild(engine, archive, file, None if file == DOCKERFILE else ComposeNames.read(files[file]))
@@ -103,7 +107,7 @@ EngineSteps = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 def _dockerfile_steps(engine: ContainerEngine, name: str, folder: str, bounds: Bounds) -> EngineSteps:
     build = ("build", "--network", "none", "--force-rm", "--label", CONTAINER_LABEL, "--tag", name, folder)
-    run = ("run", "--name", name, *container_isolation_options(engine, bounds), name)
+    run = ("run", "--name", name, *sandbox_container_isolation_options(engine, bounds), name)
     return [build, run], [("rm", "--force", name), ("rmi", "--force", name)]
 
 

@@ -22,7 +22,7 @@ from roundtable.workshop.project.run_project import (
     RUN_STEP,
     SERVICE_START_SECONDS,
     InterruptedRun,
-    follow_project_run,
+    forward_project_process_output,
     project_step_outcome,
 )
 from roundtable.workshop.sandbox.engines import ContainerEngine
@@ -49,7 +49,7 @@ async def run_project_container(
     container = _container_to_check(build.names, name)
     checks = [asyncio.create_task(_check_service(engine, container, plan.check, on_line))] if plan.check else []
     run = build_and_run_project_image(build, Bounds(seconds=plan.seconds), name)
-    end = await follow_project_run(run, output, stop.wait(), *checks)
+    end = await forward_project_process_output(run, output, stop.wait(), *checks)
     check_outcomes = tuple(task.result() for task in checks if not task.cancelled())
     end = Exit(0, end.seconds) if check_outcomes and isinstance(end, InterruptedRun) else end
     if plan.check and not check_outcomes and end.code == 0:
@@ -79,7 +79,7 @@ async def _check_service(
             continue
         deadline = deadline or time.monotonic() + SERVICE_START_SECONDS
         output = OutputLines(on_line)
-        end = await follow_project_run(
+        end = await forward_project_process_output(
             run_project_container_commands(
                 engine, [("exec", container, *check)], Bounds(seconds=SERVICE_START_SECONDS)
             ),

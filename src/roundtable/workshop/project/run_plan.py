@@ -83,12 +83,12 @@ def _read_sections(text: str) -> dict[str, TomlTable]:
         sections = cast(TomlTable, tomllib.loads(fenced[1] if fenced else text))
     except tomllib.TOMLDecodeError as error:
         raise _InvalidPlan(
-            f"it is not valid TOML ({sanitize_line(str(error), 100)}). Write [run] and below it argv = [...]."
+            f"it is not valid TOML ({sanitize_line(str(error), 100)}). Write a [run] section with argv = [...]."
         ) from None
     except ValueError:
         raise _InvalidPlan("a number has too many digits. Write a shorter number.") from None
     except RecursionError:
-        raise _InvalidPlan("it is nested too deeply. Write [run] and below it argv = [...].") from None
+        raise _InvalidPlan("it is nested too deeply. Write a [run] section with argv = [...].") from None
     if "run" not in sections:
         top_level = {key: sections.pop(key) for key in ("argv", "seconds", *_ARGV_ALIASES) if key in sections}
         sections["run"] = top_level
@@ -212,7 +212,7 @@ def _guess_plan(files: Mapping[str, str]) -> RunPlan | str:
     if not run:
         return (
             "Roundtable does not know how to run this project. "
-            f"Add a {RUN_PLAN_FILE} with [run] and below it argv = [...]."
+            f"Add a {RUN_PLAN_FILE} that contains a [run] section with argv = [...]."
         )
     requirements = files.get("requirements.txt", "").splitlines()
     needs_packages = any(line.strip() and not line.startswith("#") for line in requirements)

@@ -101,7 +101,7 @@ async def run_project_plan(
     return (*steps, *await _run_program(sandbox, tree, plan, on_line, stop))
 
 
-async def follow_project_run(
+async def forward_project_process_output(
     run: AsyncGenerator[Output | Exit], on_output: Callable[[bytes], None], *others: Awaitable[object]
 ) -> Exit:
     """Pass on the output of a run until it ends or one of the others is done; no part of the run is left then."""
@@ -112,7 +112,7 @@ async def follow_project_run(
                 if isinstance(output, Exit):
                     return output
                 on_output(output.data)
-        raise AssertionError("The run ended without an Exit.")
+        raise AssertionError("The run ended without an exit event.")
 
     started_at = time.monotonic()
     listening, other_tasks = asyncio.create_task(listen()), [asyncio.ensure_future(other) for other in others]
@@ -138,7 +138,9 @@ async def _run_install(
         job = _make_job(
             tree, plan, (_INSTALL_SCRIPT, "sh", mark, *_with_local_program_name(plan.install)), (plan.install,), bounds
         )
-        end = await follow_project_run(sandbox.run(msgspec.structs.replace(job, network=True)), output, stop.wait())
+        end = await forward_project_process_output(
+            sandbox.run(msgspec.structs.replace(job, network=True)), output, stop.wait()
+        )
     if end.code == 0 and output.packed:
         archive.rename(tree / _INSTALLED_ARCHIVE)
     return project_step_outcome(INSTALL_STEP, plan.install, end, output)
@@ -153,7 +155,7 @@ async def _run_program(
     bounds = msgspec.structs.replace(PROJECT_RUN_BOUNDS, seconds=plan.seconds)
     run, check = _with_local_program_name(plan.run), _with_local_program_name(plan.check)
     script = (_RUN_SCRIPT, "sh", mark, str(SERVICE_START_SECONDS * 5), str(len(run)), *run, *check)
-    end = await follow_project_run(
+    end = await forward_project_process_output(
         sandbox.run(_make_job(tree, plan, script, (plan.run, plan.check), bounds)), output, stop.wait()
     )
     if not plan.check or not (output.begun or end.code == 0):

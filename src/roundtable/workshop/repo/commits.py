@@ -361,7 +361,7 @@ class Repository:
         return output.output
 
 
-def find_unusable_git_repository(workspace: Path, path: str = "") -> Refusal | None:
+def check_git_repository_writable(workspace: Path, path: str = "") -> Refusal | None:
     """Return why git forbids writing a path to a workspace; None if nothing does."""
     if find_head_commit(workspace) is not None:
         return None

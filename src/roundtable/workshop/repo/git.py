@@ -323,7 +323,7 @@ def run_git(
     if process.returncode == -SIGKILL:
         raise GitUnavailable(
             f"Git did not answer within {GIT_TIMEOUT:g} seconds.",
-            "Run `git status` in the workspace to see whether git is stuck.",
+            "Run `git status` in the workspace to see whether git responds.",
         )
     return GitResult(output, process.returncode, error_text)
 

@@ -109,7 +109,7 @@ def create_scratch_working_tree(
     """
     tree.mkdir(parents=True, exist_ok=True, mode=0o700)
     copy_working_tree_files(workspace, tree, _copyable_files(workspace) if names is None else names)
-    write_draft_to_working_tree(tree, files)
+    write_files_to_scratch_working_tree(tree, files)
 
 
 def copy_working_tree_files(workspace: Path, tree: Path, names: Iterable[str]) -> None:
@@ -151,7 +151,7 @@ def list_working_tree_files_below(workspace: Path, name: str) -> Iterable[str]:
         yield from (os.path.relpath(os.path.join(folder, name), workspace) for name in (*files, *links))
 
 
-def write_draft_to_working_tree(tree: Path, files: Sequence[DraftFile]) -> None:
+def write_files_to_scratch_working_tree(tree: Path, files: Sequence[DraftFile]) -> None:
     """Write the files of a draft into a scratch tree."""
     with ConfinedFolder.open(tree) as below:
         for name in dict.fromkeys(file.was or file.path for file in files):

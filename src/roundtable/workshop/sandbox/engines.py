@@ -33,7 +33,7 @@ _EMPTY_ARCHIVE = bytes(10_240)
 """An empty tar archive."""
 
 
-def container_engine_variables() -> dict[str, str]:
+def sandbox_container_engine_variables() -> dict[str, str]:
     """Return the user's environment variables that lead to an engine."""
     return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 
@@ -59,7 +59,7 @@ class ContainerEngine:
     @property
     def variables(self) -> dict[str, str]:
         """The environment of the engine's command line."""
-        return container_engine_variables()
+        return sandbox_container_engine_variables()
 
     @classmethod
     async def find(cls, name: str) -> ContainerEngine | str:

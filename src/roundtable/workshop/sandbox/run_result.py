@@ -41,7 +41,7 @@ async def run_sandbox_job(
                     on_output(data)
                 case Exit(code, seconds, stopped, limit, processor_seconds):
                     return RunResult(code, tail.content(), seconds, stopped, limit, processor_seconds)
-    raise AssertionError("The run ended without an Exit.")
+    raise AssertionError("The run ended without an exit event.")
 
 
 class _Tail:

@@ -10,7 +10,7 @@ from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds
 from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox
 from roundtable.workshop.sandbox.container import ContainerSandbox
-from roundtable.workshop.sandbox.engines import ContainerEngine, container_engine_variables
+from roundtable.workshop.sandbox.engines import ContainerEngine, sandbox_container_engine_variables
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,7 +38,7 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings(), private: t
     `private` are folders that no program sees. A sandbox that was found is kept for the life of the process; a failed
     search is repeated at the next call.
     """
-    key = (settings, private, repr(container_engine_variables()))
+    key = (settings, private, repr(sandbox_container_engine_variables()))
     if key in _found:
         return _found[key]
     reasons: list[str] = []
@@ -61,7 +61,7 @@ async def find_sandbox(settings: SandboxSettings = SandboxSettings(), private: t
     return f"{' '.join(reasons)} {help}; {_NO_SANDBOX}"
 
 
-async def find_container_engine(settings: SandboxSettings) -> ContainerEngine | str:
+async def find_sandbox_container_engine(settings: SandboxSettings) -> ContainerEngine | str:
     """Return the first allowed engine that answers, or why there is none."""
     if settings.use == "bubblewrap":
         return "Containers are disabled: `use` in [sandbox] is bubblewrap."

@@ -12,7 +12,7 @@ from contextlib import aclosing, suppress
 from typing import Protocol
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
-from roundtable.workshop.sandbox.init_script import InitReport, send_job_files
+from roundtable.workshop.sandbox.init_script import InitReport, send_sandbox_job_files
 
 METER_INTERVAL = 0.1
 """Seconds between two measurements of resource use."""
@@ -71,7 +71,7 @@ class RunSupervisor:
 
     async def run(self, stop_run: StopRun, files: bytes = b"") -> AsyncGenerator[Output | Exit]:
         """Send the job its files and yield its output; call `stop_run` in every case before the final event."""
-        feeding = asyncio.create_task(send_job_files(self._process, files)) if files else None
+        feeding = asyncio.create_task(send_sandbox_job_files(self._process, files)) if files else None
         try:
             async with aclosing(self.outputs()) as outputs:
                 async for output in outputs:

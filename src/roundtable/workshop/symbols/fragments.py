@@ -10,7 +10,7 @@ from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.languages import LANGUAGES, Language
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_outline_in_language
 from roundtable.workshop.symbols.signatures import match_nodes_by_signature
-from roundtable.workshop.symbols.spans import line_indentation, line_start_offset
+from roundtable.workshop.symbols.spans import line_start_offset, symbol_line_indentation
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, keep_best_symbol_matches
 from roundtable.workshop.symbols.syntax_trees import find_syntax_errors, syntax_node_line
 
@@ -90,7 +90,7 @@ def reindent_symbol_source(variant: SymbolVariant, has_comment: bool, indent: by
     source, symbol = variant.outline.source, variant.symbol
     start = symbol.start if has_comment else symbol.start_without_comments
     text = source[line_start_offset(source, start) : symbol.end]
-    old_indent = line_indentation(source, start)
+    old_indent = symbol_line_indentation(source, start)
     lines = text.split(b"\n")
     if old_indent != indent:
         first = source.count(b"\n", 0, start)

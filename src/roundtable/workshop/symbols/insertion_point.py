@@ -15,9 +15,14 @@ from roundtable.core.refusals import Refusal, RefusalCode
 from roundtable.workshop.symbols.fragments import FRAME_CLASS_NAME, SymbolVariant
 from roundtable.workshop.symbols.languages import Language, SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol
-from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
+from roundtable.workshop.symbols.spans import (
+    find_trailing_comma_syntax_node,
+    line_end_offset,
+    line_start_offset,
+    symbol_line_indentation,
+)
 from roundtable.workshop.symbols.symbol_lookup import SymbolQuery, symbol_name_ends_with
-from roundtable.workshop.symbols.symbol_names import find_object_literal, syntax_node_text
+from roundtable.workshop.symbols.symbol_names import find_object_literal_syntax_node, syntax_node_text
 
 _VISIBILITY_WORDS = {"private", "protected", "public", "module_function"}
 
@@ -126,7 +131,7 @@ def find_symbol_insertion_point(base: Outline, query: SymbolQuery, variant: Symb
     if isinstance(siblings, InsertionPoint):
         return siblings
     anchor, is_before = _find_neighbor(siblings, variant)
-    if anchor and container and find_object_literal(container.node) is not None:
+    if anchor and container and find_object_literal_syntax_node(container.node) is not None:
         return _next_to_in_object(base.source, anchor, is_before, full_name)
     blank_lines = 1 if container else base.language.blank_lines
     if anchor:
@@ -155,7 +160,7 @@ def _siblings_under_heading(
     for visibility in visibilities:
         if matching := [sibling for sibling in siblings if headings.heading_above(sibling) == visibility]:
             return matching
-    indent = line_indentation(base.source, container.start) + _indentation_step(base.source, base.language)
+    indent = symbol_line_indentation(base.source, container.start) + _indentation_step(base.source, base.language)
     last_heading = next(
         (heading for visibility in visibilities if (heading := headings.last_heading(visibility))), None
     )
@@ -208,7 +213,9 @@ def _find_container(base: Outline, query: SymbolQuery, variant: SymbolVariant) -
 
 
 def _is_container(symbol: Symbol) -> bool:
-    return symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE} or find_object_literal(symbol.node) is not None
+    return (
+        symbol.kind in {SymbolKind.CLASS, SymbolKind.SCOPE} or find_object_literal_syntax_node(symbol.node) is not None
+    )
 
 
 def _find_neighbor(siblings: list[Symbol], variant: SymbolVariant) -> tuple[Symbol | None, bool]:
@@ -229,7 +236,7 @@ def _name_in_container(symbol: Symbol) -> str:
 
 
 def _next_to(source: bytes, anchor: Symbol, is_before: bool, blank_lines: int, name: str) -> InsertionPoint:
-    indent = line_indentation(source, anchor.start)
+    indent = symbol_line_indentation(source, anchor.start)
     if is_before:
         offset = line_start_offset(source, anchor.start)
         return InsertionPoint(offset, indent, 0, blank_lines + 1, name, b"" if offset != anchor.start else indent)
@@ -241,11 +248,11 @@ def _next_to(source: bytes, anchor: Symbol, is_before: bool, blank_lines: int, n
 
 
 def _next_to_in_object(source: bytes, anchor: Symbol, is_before: bool, name: str) -> InsertionPoint:
-    comma = find_trailing_comma(anchor.node)
+    comma = find_trailing_comma_syntax_node(anchor.node)
     if is_before or not comma:
         place = _next_to(source, anchor, is_before, 0, name)
         return place._replace(suffix=b",") if is_before else place._replace(offset=anchor.end, prefix=b",")
-    end, indent = line_end_offset(source, comma.end_byte), line_indentation(source, anchor.start)
+    end, indent = line_end_offset(source, comma.end_byte), symbol_line_indentation(source, anchor.start)
     if source[comma.end_byte : end].strip():
         return InsertionPoint(comma.end_byte, indent, 1, 1, name, indent, suffix=b",")
     return InsertionPoint(end, indent, 1, 0, name, suffix=b",")
@@ -253,8 +260,10 @@ def _next_to_in_object(source: bytes, anchor: Symbol, is_before: bool, name: str
 
 def _in_empty_body(base: Outline, container: Symbol, name: str) -> InsertionPoint:
     """Return the end of a body that has no symbol yet."""
-    source, outer_indent = base.source, line_indentation(base.source, container.start)
-    body = container.node.child_by_field_name("body") or find_object_literal(container.node) or container.node
+    source, outer_indent = base.source, symbol_line_indentation(base.source, container.start)
+    body = (
+        container.node.child_by_field_name("body") or find_object_literal_syntax_node(container.node) or container.node
+    )
     indent = outer_indent + _indentation_step(base.source, base.language)
     last_child = (body.children or [body])[-1]
     if last_child.type == "}" or body is container.node or body.type == "body_statement":
@@ -264,7 +273,7 @@ def _in_empty_body(base: Outline, container: Symbol, name: str) -> InsertionPoin
             return InsertionPoint(offset, indent, 0, 1, name)
         return InsertionPoint(offset, indent, 1, 1, name, outer_indent)
     return InsertionPoint(
-        line_end_offset(source, body.end_byte), line_indentation(source, body.start_byte) or indent, 2, 0, name
+        line_end_offset(source, body.end_byte), symbol_line_indentation(source, body.start_byte) or indent, 2, 0, name
     )
 
 

@@ -133,7 +133,7 @@ _VERB_KINDS = {_WordKind.TAKE, _WordKind.REMOVE}
 _OBJECT_KINDS = {_WordKind.SYMBOL, _WordKind.PATH, _WordKind.IMPORTS}
 
 
-def parse_symbol_merge_directive(
+def plan_symbol_merges_of_directive(
     directive: str, vocabulary: DirectiveVocabulary
 ) -> list[MergeOrder | UnclearDirective]:
     """Return the orders in one directive, and the parts of it that were not understood."""

@@ -16,7 +16,7 @@ from roundtable.workshop.symbols.signatures import is_overload_signature, symbol
 from roundtable.workshop.symbols.spans import (
     find_outermost_syntax_wrapper,
     line_start_offset,
-    list_nodes_above_symbol,
+    list_nodes_preceding_symbol,
     symbol_end_offset,
     symbol_start_offsets,
 )
@@ -161,7 +161,7 @@ class Outline:
 
     def names_above(self, symbol: Symbol) -> frozenset[str]:
         """Return the names in the decorators and attributes above a symbol."""
-        nodes = list_nodes_above_symbol(self.language, symbol.outer_node, symbol.start_without_comments)
+        nodes = list_nodes_preceding_symbol(self.language, symbol.outer_node, symbol.start_without_comments)
         return frozenset(name for node in nodes for name in _collect_name_usage(self.language, node).used)
 
     def symbol_text(self, symbol: Symbol) -> bytes:

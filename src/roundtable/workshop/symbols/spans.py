@@ -47,7 +47,7 @@ def symbol_start_offsets(language: Language, source: bytes, outer: Node) -> tupl
     return start, without_comments
 
 
-def list_nodes_above_symbol(language: Language, outer: Node, start: int) -> Iterator[Node]:
+def list_nodes_preceding_symbol(language: Language, outer: Node, start: int) -> Iterator[Node]:
     """Yield the decorators and attributes between the given start of a symbol and its node."""
     node: Node | None = outer
     while (node := _node_above(language, node)) is not None and node.start_byte >= start:
@@ -76,7 +76,7 @@ def symbol_end_offset(source: bytes, outer: Node) -> int:
     return outer.start_byte + len(source[outer.start_byte : end].rstrip())
 
 
-def find_trailing_comma(node: Node) -> Node | None:
+def find_trailing_comma_syntax_node(node: Node) -> Node | None:
     """Return the comma after a member of an object literal, if there is one."""
     after = node.next_sibling if node.parent is not None and node.parent.type == "object" else None
     return after if after is not None and after.type == "," else None
@@ -88,7 +88,7 @@ def line_start_offset(source: bytes, offset: int) -> int:
     return offset if source[start:offset].strip(b" \t") else start
 
 
-def line_indentation(source: bytes, offset: int) -> bytes:
+def symbol_line_indentation(source: bytes, offset: int) -> bytes:
     """Return the whitespace at the beginning of the line that contains the offset."""
     start = source.rfind(b"\n", 0, offset) + 1
     line = source[start:offset]

@@ -15,7 +15,12 @@ from roundtable.workshop.symbols.fragments import (
 )
 from roundtable.workshop.symbols.insertion_point import find_symbol_insertion_point, is_in_singleton_class
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
-from roundtable.workshop.symbols.spans import find_trailing_comma, line_end_offset, line_indentation, line_start_offset
+from roundtable.workshop.symbols.spans import (
+    find_trailing_comma_syntax_node,
+    line_end_offset,
+    line_start_offset,
+    symbol_line_indentation,
+)
 from roundtable.workshop.symbols.symbol_lookup import (
     SymbolQuery,
     find_symbols_by_query,
@@ -43,7 +48,7 @@ def remove_symbol_from_source(base: Outline, symbols: Sequence[Symbol]) -> bytes
     """Return the file without the one symbol, and without the blank lines above it."""
     if len(symbols) > 1 or not symbols[0].declared_alone:
         return _ambiguous(base.path, RefusalCode.SYMBOL_AMBIGUOUS, symbols)
-    comma = find_trailing_comma(symbols[0].node)
+    comma = find_trailing_comma_syntax_node(symbols[0].node)
     source, start, end = base.source, symbols[0].start, comma.end_byte if comma else symbols[0].end
     if line_start_offset(source, start) != start or start == 0 or source[start - 1 : start] == b"\n":
         start, end = line_start_offset(source, start), line_end_offset(source, end)
@@ -116,7 +121,7 @@ def _ambiguous(path: str, code: RefusalCode, symbols: Sequence[Symbol]) -> Refus
     return Refusal.of(path, code, symbol=symbols[0].name, candidates=several)
 
 
-def detect_source_newline(source: bytes) -> bytes:
+def detect_symbol_source_newline(source: bytes) -> bytes:
     """Return the newline of a file, as its first line ends."""
     position = source.find(b"\n")
     return b"\r\n" if position > 0 and source[position - 1 : position] == b"\r" else b"\n"
@@ -131,7 +136,9 @@ def _replace_symbol(base: Outline, target: Symbol, variant: SymbolVariant) -> by
         declaration = target.outer_node.child_by_field_name("declaration")
         start = declaration.start_byte if declaration is not None else start
         has_comment = False
-    text = reindent_symbol_source(variant, has_comment, line_indentation(source, start), detect_source_newline(source))
+    text = reindent_symbol_source(
+        variant, has_comment, symbol_line_indentation(source, start), detect_symbol_source_newline(source)
+    )
     return verify_spliced_source(base, source[:start] + text + source[target.end :], target.name, start)
 
 
@@ -140,8 +147,8 @@ def _add_symbol(read: SpliceRequest) -> bytes | Refusal:
     point = find_symbol_insertion_point(base, read.query, variant)
     if isinstance(point, Refusal):
         return point
-    text = reindent_symbol_source(variant, True, point.indent, detect_source_newline(source))
-    before, after = point.text_around(detect_source_newline(source))
+    text = reindent_symbol_source(variant, True, point.indent, detect_symbol_source_newline(source))
+    before, after = point.text_around(detect_symbol_source_newline(source))
     result = source[: point.offset] + before + text + after + source[point.offset :]
     return verify_spliced_source(base, result, point.symbol_name, point.offset + len(before))
 

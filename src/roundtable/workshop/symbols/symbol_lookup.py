@@ -106,7 +106,7 @@ def find_symbols_by_query(file: Outline, query: SymbolQuery) -> list[Symbol]:
     return []
 
 
-def find_symbols_by_same_query_form(file: Outline, query: SymbolQuery, other: Symbol) -> list[Symbol]:
+def find_equally_qualified_symbols(file: Outline, query: SymbolQuery, other: Symbol) -> list[Symbol]:
     """Return the symbols that a query names in the same form as a symbol of another file.
 
     The form is whether the query's parts end the name of the symbol, or also name its file.

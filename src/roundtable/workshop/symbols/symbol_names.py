@@ -23,7 +23,7 @@ MAX_OBJECT_DEPTH = 5
 """Functions nested deeper than this in an object literal are not symbols. Data may be nested deeper."""
 
 
-def find_object_literal(node: Node) -> Node | None:
+def find_object_literal_syntax_node(node: Node) -> Node | None:
     """Return the object literal assigned to a name, or passed to the call that is assigned to it."""
     value = (
         (node.child_by_field_name("value") or node.child_by_field_name("right"))
@@ -42,7 +42,7 @@ def find_object_literal(node: Node) -> Node | None:
 
 def list_object_literal_members(node: Node) -> list[Node]:
     """Return the children of the object literal assigned to a name."""
-    literal = find_object_literal(node)
+    literal = find_object_literal_syntax_node(node)
     return literal.children if literal is not None else []
 
 
@@ -216,7 +216,11 @@ def _parse_member_assignment(node: Node) -> tuple[tuple[str, ...], SymbolKind] |
 def _parse_default_export(node: Node) -> tuple[tuple[str, ...], SymbolKind] | None:
     """Return the name `default` for an export that has no name of its own."""
     kind = _kind_of_value(node.child_by_field_name("value"), SymbolKind.VALUE)
-    return (("default",), kind) if kind is not SymbolKind.VALUE or find_object_literal(node) is not None else None
+    return (
+        (("default",), kind)
+        if kind is not SymbolKind.VALUE or find_object_literal_syntax_node(node) is not None
+        else None
+    )
 
 
 def _operator_name(node: Node) -> str:

@@ -19,15 +19,15 @@ from roundtable.workshop.symbols.merge_directives import (
     MergeAction,
     MergeOrder,
     UnclearDirective,
-    parse_symbol_merge_directive,
+    plan_symbol_merges_of_directive,
 )
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_source_outline
 from roundtable.workshop.symbols.splice import match_symbol_to_variant, remove_symbol_from_source
 from roundtable.workshop.symbols.symbol_lookup import (
     SymbolQuery,
     find_counterpart_symbols,
+    find_equally_qualified_symbols,
     find_symbols_by_query,
-    find_symbols_by_same_query_form,
     parse_symbol_query,
 )
 from roundtable.workshop.symbols.syntax_trees import find_syntax_errors
@@ -72,7 +72,7 @@ def merge_candidate_symbols(
     vocabulary = _make_vocabulary(base, candidates)
     wanted = [*((directive, True) for directive in directives), *((directive, False) for directive in must_fix)]
     for directive, may_remove in wanted:
-        for order in parse_symbol_merge_directive(directive, vocabulary):
+        for order in plan_symbol_merges_of_directive(directive, vocabulary):
             if isinstance(order, UnclearDirective):
                 concerned = _files_named_in(order.text, vocabulary)
                 unmerged.append(UnmergedDirective(order.text, (order.refusal,), concerned))
@@ -207,7 +207,7 @@ def _take_symbol(order: MergeOrder, name: str, files: CandidateFiles, donor_file
     if not isinstance(base, Outline):
         return Refusal.of(path, RefusalCode.BASE_LACKS_FILE, seat=order.seat)
     query = parse_symbol_query(name, order.kind)
-    targets = [] if order.is_new else find_symbols_by_same_query_form(base, query, match.symbols[0])
+    targets = [] if order.is_new else find_equally_qualified_symbols(base, query, match.symbols[0])
     if targets and not {symbol.name for symbol in targets} & {symbol.name for symbol in match.there(base)}:
         facts = {"symbol": name, "in_base": targets[0].name, "in_seat": match.symbols[0].name, "seat": order.seat}
         return Refusal.of(path, RefusalCode.SYMBOL_DIFFERS, **facts)

@@ -19,10 +19,10 @@ from roundtable.workshop.symbols.imports import FUTURE_ANNOTATIONS, Import, is_f
 from roundtable.workshop.symbols.languages import SymbolKind
 from roundtable.workshop.symbols.outline import Outline, Symbol, parse_outline_in_language
 from roundtable.workshop.symbols.signatures import list_parameter_types, normalize_type_spelling, symbol_signature_line
-from roundtable.workshop.symbols.spans import line_end_offset, line_indentation, line_start_offset
+from roundtable.workshop.symbols.spans import line_end_offset, line_start_offset, symbol_line_indentation
 from roundtable.workshop.symbols.splice import (
     SpliceRequest,
-    detect_source_newline,
+    detect_symbol_source_newline,
     match_splice_to_symbol,
     splice_symbol,
     verify_spliced_source,
@@ -144,7 +144,7 @@ def _add_symbol_to_export_list(base: Outline, donor: Outline, symbol: Symbol, ne
         end = line_end_offset(source, end)
         return source[:end] + newline + text + source[end:]
     own_line = line_start_offset(source, last.node.start_byte) != last.node.start_byte
-    separator = newline + line_indentation(source, last.node.start_byte) if own_line else b" "
+    separator = newline + symbol_line_indentation(source, last.node.start_byte) if own_line else b" "
     return source[:end] + b"," + separator + text + source[end:]
 
 
@@ -252,7 +252,7 @@ def _add_to_export_lists(
     unlisted: list[Refusal] = []
     for symbol in new:
         extended = _add_symbol_to_export_list(
-            parse_outline_in_language(donor.language, path, source), donor, symbol, detect_source_newline(source)
+            parse_outline_in_language(donor.language, path, source), donor, symbol, detect_symbol_source_newline(source)
         )
         unlisted += [] if extended else [Refusal.of(path, RefusalCode.NOT_EXPORTED, symbol=symbol.name)]
         source = extended or source
@@ -378,7 +378,7 @@ def insert_import_statements(path: str, base: Outline, source: bytes, statements
 
 
 def _insert_among_imports(outline: Outline, statements: Sequence[str]) -> bytes:
-    source, newline = outline.source, detect_source_newline(outline.source)
+    source, newline = outline.source, detect_symbol_source_newline(outline.source)
     code = [symbol.start for symbol in outline.symbols if symbol.kind is not SymbolKind.VALUE]
     limit = min(code, default=len(source))
     imports = [statement for statement in outline.imports if not is_future_import(statement.text)]
@@ -392,7 +392,7 @@ def _insert_among_imports(outline: Outline, statements: Sequence[str]) -> bytes:
 
 
 def _insert_at_top(outline: Outline, statements: Sequence[str]) -> bytes:
-    source, newline = outline.source, detect_source_newline(outline.source)
+    source, newline = outline.source, detect_symbol_source_newline(outline.source)
     text = _join_lines(statements, newline)
     offset = _after_preamble(outline, min((symbol.start for symbol in outline.symbols), default=len(source)))
     if offset:

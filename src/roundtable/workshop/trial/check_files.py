@@ -53,7 +53,7 @@ def restore_trial_check_file(file: DraftFile) -> DraftFile | None:
     return msgspec.structs.replace(file, after=(json.dumps(restored, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def trial_check_part_of_file(file: DraftFile) -> str:
+def trial_check_file_label(file: DraftFile) -> str:
     """Return which part of a file belongs to checks, for people."""
     path = file.was or file.path
     return f"the scripts of {path}" if PurePosixPath(path).name == _PACKAGE else path

@@ -19,13 +19,13 @@ _START_ISOLATED = (
 Python before 3.11 does not have."""
 
 
-def isolated_test_command(python: str, runner: str, *args: str) -> tuple[str, ...]:
+def isolated_trial_test_command(python: str, runner: str, *args: str) -> tuple[str, ...]:
     """Return the command that runs a test runner of this Python, so that a file of the tree cannot take its place."""
     return (python, "-c", _START_ISOLATED.format(runner), *args)
 
 
-def is_isolated_test_command(argv: Sequence[str]) -> bool:
-    """Tell whether a command is one of `isolated_test_command`; such a command prints how many tests ran."""
+def is_isolated_trial_test_command(argv: Sequence[str]) -> bool:
+    """Tell whether a command is one of `isolated_trial_test_command`; such a command prints how many tests ran."""
     return tuple(argv[1:3]) in {("-c", _START_ISOLATED.format(runner)) for runner in ("pytest", "unittest")}
 
 

@@ -63,7 +63,7 @@ async def run_trial_proof_program(
     return await run_sandbox_job(sandbox, Job(argv, str(tree), True, {interpreter.file: program}, _BOUNDS))
 
 
-def trial_proof_verdict(run: RunResult) -> bool | None:
+def read_trial_proof_exit_code(run: RunResult) -> bool | None:
     """Return whether the proof holds; None if it crashed, was stopped or did not decide."""
     return (
         {PROVED_EXIT_CODE: True, REFUTED_EXIT_CODE: False}.get(run.code)

@@ -17,7 +17,7 @@ from roundtable.workshop.repo.scratch_trees import list_working_tree_files
 from roundtable.workshop.trial.interpreter import (
     find_trial_python_in_project,
     find_trial_python_on_path,
-    isolated_test_command,
+    isolated_trial_test_command,
     trial_python_has_pytest,
 )
 
@@ -119,14 +119,14 @@ def _find_python_tests(tree: Path, files: Collection[str], workspace: Path) -> R
         pytest_python = find_trial_python_on_path(workspace)
     if pytest_python:
         return RepositoryChecks(
-            {"tests": isolated_test_command(pytest_python, "pytest", "-q", "-x", "-p", "no:cacheprovider")}
+            {"tests": isolated_trial_test_command(pytest_python, "pytest", "-q", "-x", "-p", "no:cacheprovider")}
         )
     if pytest_file:
         environment = own.relative_to(workspace).parts[0] if own else ""
         return RepositoryChecks(unrun_reasons=(PytestMissing(pytest_file, environment),))
     return RepositoryChecks(
         {
-            name: isolated_test_command(python, "unittest", "discover", "-q", *args)
+            name: isolated_trial_test_command(python, "unittest", "discover", "-q", *args)
             for name, args in _unittest_start_folders(tests, files)
         }
     )

@@ -84,7 +84,7 @@ def _position_names_only_files(session: Session) -> bool:
     return bool(session.charter.settings.get("task_only"))
 
 
-def find_decision_behind_trial(session: Session) -> ContextItem | None:
+def find_decision_carried_out_in_trial(session: Session) -> ContextItem | None:
     """Return the decision as shown to the seat that carries it out, if there is one."""
     return next((item for item in session.charter.context if item.name == DECISION_CONTEXT_NAME), None)
 

@@ -19,7 +19,7 @@ from roundtable.core.candidate_reasons import (
     UnrunReason,
 )
 from roundtable.core.effects import CheckOutcome
-from roundtable.workshop.trial.interpreter import is_isolated_test_command
+from roundtable.workshop.trial.interpreter import is_isolated_trial_test_command
 
 _UNITTEST_SUMMARY = re.compile(r"^Ran (\d+) tests? in .*\s+(?:OK|FAILED|NO TESTS RAN)(?:.*\bskipped=(\d+))?", re.M)
 _PYTEST_SUMMARY = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+|no tests ran) in [\d.]+s", re.M)
@@ -65,7 +65,7 @@ def find_uninformative_trial_check_reason(outcome: CheckOutcome, baseline: Check
     """
     if outcome.passed:
         count = parse_trial_test_count(outcome.output)
-        uncounted = count is None and is_isolated_test_command(outcome.argv)
+        uncounted = count is None and is_isolated_trial_test_command(outcome.argv)
         return CheckRanNoTests(outcome.name) if count == 0 or uncounted else None
     if baseline is None and _did_not_start(outcome):
         return CheckNotStarted(outcome.name, outcome.failure_line)

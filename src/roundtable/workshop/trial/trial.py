@@ -30,7 +30,7 @@ from roundtable.core.text.file_names import is_test_file_name
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Move
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
-from roundtable.workshop.edit.lost_tests import find_tests_changed_by_draft
+from roundtable.workshop.edit.lost_tests import find_edits_changing_tests
 from roundtable.workshop.edit.stored_drafts import DraftStore, compare_edit_drafts
 from roundtable.workshop.edit.validation import validate_edited_files
 from roundtable.workshop.repo.scratch_trees import (
@@ -87,10 +87,10 @@ from roundtable.workshop.trial.verdicts import (
     add_trial_outcomes_of_original_tests,
     collect_distinguishing_trial_outputs,
     fail_candidate_that_replaces_tools,
-    fail_trial_on_finding,
+    fail_trial_candidate_on_finding,
     fail_uncorroborated_trial_candidates,
     list_seats_passing_trial,
-    rank_by_trial_results,
+    rank_trial_candidates,
 )
 from roundtable.workshop.trial.workspace_mount import WorkspaceMount, find_trial_tree_dependencies
 
@@ -123,7 +123,7 @@ class CandidateTrial:
         """Read the changes in a seat's reply and apply them to a draft in memory."""
         try:
             changes = _with_digests_as_shown(
-                parse_reply_file_changes(move.text, move.seat, trial_request_source(session), scope),
+                parse_reply_file_changes(move.text, move.seat, trial_request_origin(session), scope),
                 session,
                 move,
                 base_draft,
@@ -148,7 +148,7 @@ class CandidateTrial:
             tried = await self._revert_unrelated_edits(session, written, tried, base_draft, sandbox, tell)
             tried = fail_uncorroborated_trial_candidates(session.charter.question, *tried), tried[1]
         changes, trials = tried
-        ranking = rank_by_trial_results(changes, trials)
+        ranking = rank_trial_candidates(changes, trials)
         best = (
             ranking.best if any(change.passes_all_checks for change in changes) else list_seats_passing_trial(changes)
         )
@@ -291,9 +291,14 @@ class CandidateTrial:
         ]
         changes = [fail_candidate_that_replaces_tools(change) for change in changes]
         if not (is_staged or guess_trial_allows_argument_mutation(session)):
-            changes = [fail_trial_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects) for change in changes]
+            changes = [
+                fail_trial_candidate_on_finding(change, CheckKind.SIDE_EFFECTS, trials.side_effects)
+                for change in changes
+            ]
         if not (is_staged or guess_trial_allows_new_errors(session)):
-            changes = [fail_trial_on_finding(change, CheckKind.REGRESSION, trials.regressions) for change in changes]
+            changes = [
+                fail_trial_candidate_on_finding(change, CheckKind.REGRESSION, trials.regressions) for change in changes
+            ]
         changes = await self._exclude_breaking_tests(changes, base_draft, trials, sandbox, tell)
         if not is_staged:
             changes = await self._judge_with_original_tests(session, changes, sandbox, tell)
@@ -339,13 +344,13 @@ class CandidateTrial:
         }
         if not restored:
             return list(changes)
-        tell("Repeating with the original tests:")
+        tell("Repeating the run with the original tests:")
         repeated = await self.run_drafts(restored, sandbox, tell)
         return [
             add_trial_outcomes_of_original_tests(
                 change,
                 repeated.informative_checks(change.seat),
-                find_tests_changed_by_draft(change.own_files) if keeps_tests else {},
+                find_edits_changing_tests(change.own_files) if keeps_tests else {},
                 check_files[change.seat],
             )
             if change.seat in restored
@@ -457,7 +462,7 @@ class CandidateTrial:
         return tuple(sanitize_trial_check_outcome(outcome, self._redactor) for outcome in outcomes)
 
 
-def trial_request_source(session: Session) -> str:
+def trial_request_origin(session: Session) -> str:
     """Return what asks for a change: the decision that is carried out, or the slug of the task."""
     return str(session.charter.settings.get("of", "")) or session.charter.slug
 

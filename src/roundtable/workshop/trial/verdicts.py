@@ -98,7 +98,7 @@ def fail_candidate_that_replaces_tools(change: ProposedChange) -> ProposedChange
     return change.with_failed_check(CheckKind.TOOLS, ToolsReplaced(added)) if added else change
 
 
-def rank_by_trial_results(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
+def rank_trial_candidates(changes: Sequence[ProposedChange], trials: TrialResults) -> CandidateRanking:
     """Return the order of the candidates, as far as running them decides it."""
     return decide_candidate_ranking(
         trials.ranking_inputs(), trials.baseline, trials.authors, list_seats_passing_trial(changes)
@@ -141,7 +141,7 @@ def fail_uncorroborated_trial_candidates(
     }
     doubted = set[str]()
     while any(change.passes_all_checks for change in changes):
-        ranking = rank_by_trial_results(changes, trials)
+        ranking = rank_trial_candidates(changes, trials)
         alone = {seat for seat in ranking.best if (seat,) in ranking.clusters and seat in doubts}
         if not alone or not (doubted or ranking.alone):
             break
@@ -174,7 +174,7 @@ def _find_lack_of_support(trials: TrialResults, candidate: str) -> Contradicted 
     return Contradicted(opposing) if opposing else NotSupported()
 
 
-def fail_trial_on_finding(
+def fail_trial_candidate_on_finding(
     change: ProposedChange, check: CheckKind, findings: Mapping[str, Sequence[CheckFinding]]
 ) -> ProposedChange:
     """Return the candidate with a failed check of ours if a finding is against it; the first finding is shown."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from roundtable.workshop.symbols.project_map.mentions import measure_source_symbols
+from roundtable.workshop.symbols.project_map.mentions import measure_source_file_with_symbols
 from roundtable.workshop.symbols.project_map.project_map import ProjectMap
-from roundtable.workshop.symbols.project_map.render import render_project_symbol_map, render_relevant_symbol_map
+from roundtable.workshop.symbols.project_map.render import render_relevant_symbol_map, render_symbol_map_within_budget
 from roundtable.workshop.symbols.project_map.symbol_links import build_project_symbol_map
 
 __all__ = [
     "ProjectMap",
     "build_project_symbol_map",
-    "measure_source_symbols",
-    "render_project_symbol_map",
+    "measure_source_file_with_symbols",
     "render_relevant_symbol_map",
+    "render_symbol_map_within_budget",
 ]

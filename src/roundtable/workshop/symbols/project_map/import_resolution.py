@@ -343,10 +343,10 @@ def _resolve_same_namespace(project: ProjectIndex, outline: Outline) -> Iterator
 
 def _resolve_rust(project: ProjectIndex, path: str, statement: Import) -> Iterator[ImportTarget]:
     path_text = re.sub(r"^.*?\buse\s+|\s+as\s+\w+|[;\s]", "", statement.text)
-    yield from resolve_rust_import_path(project, path, path_text.lstrip(":").split("::"))
+    yield from resolve_rust_symbol_import(project, path, path_text.lstrip(":").split("::"))
 
 
-def resolve_rust_import_path(project: ProjectIndex, path: str, parts: list[str]) -> Iterator[ImportTarget]:
+def resolve_rust_symbol_import(project: ProjectIndex, path: str, parts: list[str]) -> Iterator[ImportTarget]:
     """Yield the module file that a Rust path leads to, with the rest of the path."""
     base = _find_rust_base(project, path, parts)
     if base is None:
@@ -387,7 +387,7 @@ def _resolve_rust_modules(project: ProjectIndex, outline: Outline) -> Iterator[R
         name = node.child_by_field_name("name") if node.type == "mod_item" else None
         if name is not None and node.child_by_field_name("body") is None:
             module_name = syntax_node_text(name)
-            targets = tuple(resolve_rust_import_path(project, outline.path, ["self", module_name]))
+            targets = tuple(resolve_rust_symbol_import(project, outline.path, ["self", module_name]))
             if targets and not targets[0].member:
                 yield ResolvedImport(module_name, targets)
 

@@ -126,7 +126,7 @@ def _read_qualifier(before: bytes) -> tuple[str, ...] | None:
 _LINE_BYTES = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def measure_source_symbols(path: str, source: bytes) -> SizedFile:
+def measure_source_file_with_symbols(path: str, source: bytes) -> SizedFile:
     """Return a file with its tokens, the bytes of each line, and the lines on which a symbol begins."""
     outline, lines = parse_source_outline(path, source), SourceLines(source)
     symbol_lines = (

@@ -14,7 +14,7 @@ from roundtable.workshop.symbols.project_map.import_resolution import (
     ProjectIndex,
     ResolvedImport,
     resolve_python_import,
-    resolve_rust_import_path,
+    resolve_rust_symbol_import,
     resolve_source_imports,
 )
 from roundtable.workshop.symbols.project_map.mentions import NameMention
@@ -176,7 +176,7 @@ class ProjectNames:
         if words[0] in names.defined or ".".join(words) in names.defined:
             return []
         if names.outline.language.name == "Rust" and len(words) > 1:
-            targets = list(resolve_rust_import_path(self._project, path, list(words)))
+            targets = list(resolve_rust_symbol_import(self._project, path, list(words)))
             return [
                 symbol
                 for target in targets

@@ -38,7 +38,7 @@ _OMISSION_STEPS = (
 )
 
 
-def render_project_symbol_map(program: ProjectMap, budget_tokens: int) -> str:
+def render_symbol_map_within_budget(program: ProjectMap, budget_tokens: int) -> str:
     """Return the map with one line per symbol, as far as the budget allows; the last line says what is left out.
 
     Left out first are private symbols, then signatures, symbols that no other file uses, places of uses, and last
@@ -76,7 +76,7 @@ def render_relevant_symbol_map(program: ProjectMap, paths: Collection[str], budg
         return _cut_lines(_render_both_directions(program, focus, _USES_SHOWN[-1]), budget_tokens)
     head = f"{text}\n\nThe other files:\n" if text else "The other files:\n"
     others = ProjectMap(tuple(file for file in program.files if file.path not in focus))
-    rest = render_project_symbol_map(others, budget_tokens - _estimate_tokens(head))
+    rest = render_symbol_map_within_budget(others, budget_tokens - _estimate_tokens(head))
     return head + rest if rest else text
 
 

@@ -89,7 +89,7 @@ enabled = false
         ("ill", "openai:gpt-4o", False),
         ("mute", "", False),
     ]
-    assert "no key" in found[1].note
+    assert "OPENAI_API_KEY of the endpoint openai was not found" in found[1].note
     assert {seat.kind for seat in found} == {"configured"}
 
 

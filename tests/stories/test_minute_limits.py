@@ -98,7 +98,7 @@ async def test_a_stage_continues_without_a_seat_whose_limit_is_too_small_for_the
     missed = draft.turns["gpt"].missed
     assert missed is not None
     assert missed.fault.kind is FaultKind.RATE_LIMITED
-    assert "narrow:gpt allows 4,000 a minute." in missed.fault.message
+    assert "narrow:gpt allows 4,000 per minute." in missed.fault.message
     assert "[endpoints.narrow.tokens_per_minute]" in missed.fault.help
     assert len(draft.turns["gpt"].asked) == 1, "nothing is tried again that can never fit"
     assert (session_stage_ends(session)[0].how, session_stage_ends(session)[0].judge) == ("agreed", "gpt")

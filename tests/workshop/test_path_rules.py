@@ -89,7 +89,7 @@ def test_a_new_name_that_mixes_scripts_is_refused(tmp_path: Path, path: str) -> 
     refusal = check_write_path_on_disk(tmp_path, path, 100)
     assert refusal is not None
     assert (refusal.kind, refusal.path) == (RefusalKind.ENCODED, path)
-    assert "several scripts" in refusal_sentence(refusal)
+    assert "letters of several alphabets" in refusal_sentence(refusal)
 
 
 @pytest.mark.parametrize(

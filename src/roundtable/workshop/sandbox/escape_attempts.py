@@ -155,6 +155,14 @@ for number in range(96):
     os.close(file)
 out('384 MB of memory')
 """
+_PROCESSES = """
+import time
+try:
+    while True:
+        os.fork()
+except OSError:
+    time.sleep(10)
+"""
 _THREADS = """
 import threading, time
 try:
@@ -232,9 +240,7 @@ QUICK_ESCAPE_ATTEMPTS = (
 )
 """The attempts that `doctor` always makes."""
 EXHAUSTION_ATTEMPTS = (
-    _exhaustion(
-        "start processes without end", "while True:\n    os.fork()", Limit.PROCESSES, resource=Resource.PROCESSES
-    ),
+    _exhaustion("start processes without end", _PROCESSES, Limit.PROCESSES, resource=Resource.PROCESSES),
     _exhaustion("start threads without end", _THREADS, Limit.PROCESSES, resource=Resource.PROCESSES),
     _exhaustion(
         "allocate memory without end",

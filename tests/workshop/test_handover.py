@@ -18,8 +18,8 @@ from roundtable.core.faults import UsageError
 from roundtable.core.handover import HandoverForm
 from roundtable.workshop.project.handover import (
     ProjectVersion,
+    edited_project_files,
     hand_over_project,
-    project_files_after_draft,
     read_deliverable_project_files,
 )
 from roundtable.workshop.repo.commits import CommitMessage
@@ -282,7 +282,7 @@ def test_existing_files_are_handed_over_except_ignored_and_secret_ones(tmp_path:
         DraftFile("c.py", b"a\n", b"a\n", was="a.py"),
         DraftFile("new.py", None, b"n\n"),
     )
-    assert {path: file.after for path, file in project_files_after_draft(base, draft).items()} == {
+    assert {path: file.after for path, file in edited_project_files(base, draft).items()} == {
         ".gitignore": b"built\n",
         "b.py": b"b2\n",
         "c.py": b"a\n",

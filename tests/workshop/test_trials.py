@@ -24,7 +24,7 @@ from roundtable.core.effects import BUILT_IN_CHECK_NAMES, CheckKind, CheckOutcom
 from roundtable.core.ports import Sandbox
 from roundtable.core.sandbox import Bounds, Limit
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
-from roundtable.workshop.symbols.python_code import python_module_name
+from roundtable.workshop.symbols.python_code import python_symbol_module_name
 from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import ProbeCall, collect_trial_calls
 from roundtable.workshop.trial.probes import ProbeRequest, read_probe_module_source, run_trial_probes
@@ -478,7 +478,7 @@ def test_distinguishing_calls_use_changed_modules_and_literal_arguments() -> Non
 
 
 def test_a_module_is_named_as_it_is_imported() -> None:
-    assert [python_module_name(path) for path in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == [
+    assert [python_symbol_module_name(path) for path in ("src/a/b.py", "a/__init__.py", "x-y.py", "a.txt")] == [
         "a.b",
         "a",
         "",

@@ -25,8 +25,8 @@ from roundtable.report.stage_words import describe_stage_contributions, describe
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.project.handover import (
     ProjectVersion,
+    edited_project_files,
     hand_over_project,
-    project_files_after_draft,
     read_deliverable_project_files,
 )
 from roundtable.workshop.repo.commits import CommitMessage
@@ -69,9 +69,7 @@ class ProjectDelivery:
         versions = [base_version] if existing else []
         for attempt in session_final_stage_attempts(session_stage_attempts(records)):
             end, before = attempt.end, versions[-1] if versions else base_version
-            files = (
-                project_files_after_draft(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
-            )
+            files = edited_project_files(base, await self._drafts.load_files(end.draft)) if end.draft else before.files
             documents = {**before.documents, **_render_decision_file(end)}
             versions.append(ProjectVersion(files, attempt.at, _describe_commit(session, attempt), documents))
         return versions

@@ -31,7 +31,7 @@ from roundtable.app.opening.stage_lists import (
 from roundtable.app.parts import Parts
 from roundtable.app.settings import config as settings
 from roundtable.app.settings.configured_seats import list_configured_seats
-from roundtable.app.settings.trust import cap_workspace_limits, workspace_trust_notices
+from roundtable.app.settings.trust import cap_limits_in_workspace_config, workspace_trust_notices
 from roundtable.core.decide import decrees
 from roundtable.core.events import SessionOpened
 from roundtable.core.faults import Fault, UsageError
@@ -91,7 +91,7 @@ class Opener:
         """Return the limits in a meeting's file; those of a workspace's file stay within the person's limits."""
         if meeting.source != "workspace":
             return meeting.limits
-        return cap_workspace_limits(self._parts.settings.limit_caps, meeting.limits)[0]
+        return cap_limits_in_workspace_config(self._parts.settings.limit_caps, meeting.limits)[0]
 
     async def open_session(self, agenda: Agenda, by: str = "") -> tuple[str, SessionOpened]:
         """Record the charter of an agenda, and return the session's id and its opening; no seat is asked yet."""

@@ -28,7 +28,7 @@ from roundtable.app.settings.trust import (
     TrustList,
     TrustRequest,
     WorkspaceFiles,
-    cap_workspace_limits,
+    cap_limits_in_workspace_config,
 )
 from roundtable.core.faults import ConfigError, UsageError
 from roundtable.core.text.redaction import Redactor, is_secret_name_to_redact, looks_like_secret_to_redact
@@ -179,7 +179,7 @@ def read_config_layers(places: Places, workspace: Path) -> ConfigLayers:
     if not trust.is_trusted:
         ignored = person.get("context", {}).get("ignore", ContextSettings().ignore)
         return ConfigLayers(person, files.allowed_config(ignored), trust.withheld, caps)
-    limits, capped = cap_workspace_limits(caps, files.config.get("limits", {}))
+    limits, capped = cap_limits_in_workspace_config(caps, files.config.get("limits", {}))
     own = {**files.config, "limits": limits} if limits else files.config
     return ConfigLayers(person, own, (), caps, capped)
 

@@ -143,7 +143,8 @@ def _convert_knights(read: tuple[_Knights, list[str]]) -> ImportedConfig:
     theirs, notes = read
     rules = theirs.rules
     if theirs.version != "1.0":
-        notes.append(f"The file has version {sanitize_line(theirs.version)}; it was read as version 1.0.")
+        version = sanitize_line(theirs.version)
+        notes.append(f"The file has the unknown version {version}. It was imported as if it had version 1.0.")
     if theirs.project:
         notes.append(
             f"The project's name ({sanitize_line(theirs.project)}) was not imported, because a workspace is named "

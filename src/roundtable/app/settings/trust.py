@@ -183,7 +183,7 @@ def workspace_trust_notices(withheld: tuple[str, ...], capped: Iterable[SettingC
     return tuple(sentences)
 
 
-def cap_workspace_limits(
+def cap_limits_in_workspace_config(
     caps: Mapping[str, Any], limits: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[SettingChange, ...]]:
     """Return the limits of a workspace within those that the person set, and the changes that this made."""

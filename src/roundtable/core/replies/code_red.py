@@ -15,7 +15,7 @@ from roundtable.core.replies.schema import (
     reply_score_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SeatRequests, Verdict
 
@@ -104,7 +104,7 @@ def _normalize_cause_key(value: object) -> str:
     return slug if len(slug) <= _LONGEST_KEY and not _NO_CAUSE.issuperset(words) else ""
 
 
-DIAGNOSIS_CODEC = build_structured_codec(
+DIAGNOSIS_CODEC = build_structured_reply_codec(
     "diagnosis-json", _diagnosis_schema, ("confidence_score", "root_cause_key"), _read_diagnosis
 )
-TRIAGE_CODEC = build_structured_codec("triage", _triage_schema, ("suspects", "file_requests"), _read_triage)
+TRIAGE_CODEC = build_structured_reply_codec("triage", _triage_schema, ("suspects", "file_requests"), _read_triage)

@@ -16,7 +16,7 @@ from roundtable.core.replies.schema import (
     reply_score_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.replies.tags import LINE_START, mask_reply_quotations
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict
@@ -124,8 +124,8 @@ def _ratings_verdict(pairs: list[tuple[str, object]], expect: Expect) -> Verdict
     return Verdict(ratings=ratings) if ratings else None
 
 
-POSITION_CODEC = build_structured_codec("position", _position_schema, ("position",), _read_position)
-RECONSIDER_CODEC = build_structured_codec("reconsider", _reconsider_schema, ("stand",), _read_reconsider)
-RATINGS_CODEC = build_structured_codec(
+POSITION_CODEC = build_structured_reply_codec("position", _position_schema, ("position",), _read_position)
+RECONSIDER_CODEC = build_structured_reply_codec("reconsider", _reconsider_schema, ("stand",), _read_reconsider)
+RATINGS_CODEC = build_structured_reply_codec(
     "ratings", _ratings_schema, ("ratings",), _read_ratings, read_tags=_read_rating_lines
 )

@@ -22,7 +22,7 @@ from roundtable.core.replies.schema import (
     reply_prose_first_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.replies.tags import find_tagged_reply_sections, mask_reply_quotations
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Claim, Issue, ParseStatus, SeatRequests, Stance, Verdict
@@ -160,7 +160,7 @@ def _infer_stance(reply: str) -> Verdict | None:
     return Verdict(stances.pop(), parse=ParseStatus.INFERRED) if len(stances) == 1 else None
 
 
-DEBATE_CODEC = build_structured_codec(
+DEBATE_CODEC = build_structured_reply_codec(
     "agree-object-add",
     _debate_schema,
     ("agree", "object", "add"),

@@ -16,7 +16,7 @@ from roundtable.core.replies.schema import (
     reply_prose_first_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.replies.tags import (
     LINE_START,
     find_tagged_reply_sections,
@@ -117,7 +117,7 @@ def _build_judge_codec(
         )
 
     required = ("ruling", *(label.lower() for label in labels or ("summary",)))
-    return build_structured_codec(
+    return build_structured_reply_codec(
         name,
         schema,
         required,

@@ -15,7 +15,7 @@ from roundtable.core.replies.schema import (
     reply_score_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SeatRequests, Stance, Verdict
 
@@ -77,4 +77,4 @@ def _stance(score: float) -> Stance:
     return Stance.OPPOSE if score <= 0.5 else Stance.AMEND
 
 
-SCORE_CODEC = build_structured_codec("score-json", _schema, ("consensus_score", "pending_issues"), _read)
+SCORE_CODEC = build_structured_reply_codec("score-json", _schema, ("consensus_score", "pending_issues"), _read)

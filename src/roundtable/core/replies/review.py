@@ -15,7 +15,7 @@ from roundtable.core.replies.schema import (
     reply_prose_first_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import SEVERITIES, Issue, Verdict
 
@@ -112,5 +112,5 @@ def _offers_proof(member: object) -> bool:
     )
 
 
-FINDINGS_CODEC = build_structured_codec("findings", _findings_schema, ("findings",), _read_findings)
-PROOFS_CODEC = build_structured_codec("proofs", _proofs_schema, ("proofs",), _read_proofs)
+FINDINGS_CODEC = build_structured_reply_codec("findings", _findings_schema, ("findings",), _read_findings)
+PROOFS_CODEC = build_structured_reply_codec("proofs", _proofs_schema, ("proofs",), _read_proofs)

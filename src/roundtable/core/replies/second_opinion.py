@@ -13,7 +13,7 @@ from roundtable.core.replies.schema import (
     reply_prose_first_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Stance, Verdict
 
@@ -51,4 +51,4 @@ def _read(block: JsonFields, expect: Expect) -> Verdict | None:
     )
 
 
-OPINION_CODEC = build_structured_codec("opinion", _schema, ("recommendation", "risks"), _read)
+OPINION_CODEC = build_structured_reply_codec("opinion", _schema, ("recommendation", "risks"), _read)

@@ -26,7 +26,7 @@ FAILED_VERDICT = Verdict(parse=ParseStatus.FAILED)
 """The verdict of a reply that could not be read; it never counts."""
 
 
-def build_structured_codec(
+def build_structured_reply_codec(
     name: str,
     schema: Callable[[Expect], Schema],
     keys: tuple[str, ...],

@@ -14,7 +14,7 @@ from roundtable.core.replies.schema import (
     reply_prose_first_schema,
     reply_text_schema,
 )
-from roundtable.core.replies.structured import build_structured_codec
+from roundtable.core.replies.structured import build_structured_reply_codec
 from roundtable.core.replies.tags import find_tagged_reply_sections, mask_reply_quotations, split_reply_list_items
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Issue, ParseStatus, Stance, Verdict
@@ -126,7 +126,7 @@ def _approval_format(expect: Expect) -> str:
     )
 
 
-RANKING_CODEC = build_structured_codec(
+RANKING_CODEC = build_structured_reply_codec(
     "ranked-ballot",
     _ranking_schema,
     ("ranked_choices",),
@@ -135,7 +135,7 @@ RANKING_CODEC = build_structured_codec(
     read_tags=_read_ranking_lines,
     tag_format=_ranking_format,
 )
-APPROVAL_CODEC = build_structured_codec(
+APPROVAL_CODEC = build_structured_reply_codec(
     "approval",
     _approval_schema,
     ("approval",),

@@ -15,7 +15,12 @@ from roundtable.core.stages import StageEnd
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, OWN_WORDS_OPTION, Decision, Expect, Gate, Outcome, Round
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.judge import NONE_OPTION, JudgeResult, ask_stage_judge, render_unsigned_stage_answers
+from roundtable.meetings.stages.judge import (
+    NONE_OPTION,
+    JudgeResult,
+    ask_stage_judge,
+    render_stage_prompt_answers_unsigned,
+)
 
 
 async def hold_discussion_stage(context: StageContext) -> StageEnd:
@@ -66,7 +71,9 @@ async def _ask_round(context: StageContext, round: str, number: int, verdict: Ju
 async def _ask_judge(context: StageContext, round: str, answers: Round) -> JudgeResult:
     """Let the judge read the last round, with unsigned and shuffled answers."""
     prompt = context.prompt("judge")
-    prompt = msgspec.structs.replace(prompt, lists={"answers": render_unsigned_stage_answers(context, answers.moves)})
+    prompt = msgspec.structs.replace(
+        prompt, lists={"answers": render_stage_prompt_answers_unsigned(context, answers.moves)}
+    )
     expect = Expect("judge-discussion", tokens=context.stage.tokens)
     return await ask_stage_judge(context, round, prompt, expect, [move.seat for move in answers.moves])
 

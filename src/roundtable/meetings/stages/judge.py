@@ -79,7 +79,7 @@ class JudgeResult(msgspec.Struct, frozen=True):
         return NO_JUDGE_ASKED if self.limits_reached else "No judge answered"
 
 
-def render_unsigned_stage_answers(context: StageContext, moves: Sequence[Move]) -> tuple[str, ...]:
+def render_stage_prompt_answers_unsigned(context: StageContext, moves: Sequence[Move]) -> tuple[str, ...]:
     """The answers, each under its seat's label."""
     return tuple(f"{context.table.labels[move.seat]}:\n{move.text}" for move in moves)
 

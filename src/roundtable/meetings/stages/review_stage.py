@@ -40,7 +40,7 @@ from roundtable.core.stages import StageEnd, StageEnding
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import DISPUTE, Digest, Expect, Gate, Move, Round
 from roundtable.meetings.stages.context import StageContext
-from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_unsigned_stage_answers
+from roundtable.meetings.stages.judge import JudgeResult, ask_stage_judge, render_stage_prompt_answers_unsigned
 from roundtable.meetings.stages.repair import RepairResult, ask_stage_repair_of_findings
 from roundtable.meetings.try_candidates import perform_required_meeting_step
 from roundtable.report.finding_words import render_ruled_findings
@@ -71,7 +71,11 @@ async def _weigh_findings(
     expect = Expect(tokens=context.stage.tokens)
     again = await context.table.ask(looked, prompt, expect=expect, seats=context.seats, turns=context.turns(blind=True))
     verdict = await _ask_judge(
-        context, context.address.step(last + 2), lines, render_unsigned_stage_answers(context, again.moves), authors
+        context,
+        context.address.step(last + 2),
+        lines,
+        render_stage_prompt_answers_unsigned(context, again.moves),
+        authors,
     )
     return await _finish_weighing(context, verdict, findings)
 

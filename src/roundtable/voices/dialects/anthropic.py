@@ -12,7 +12,7 @@ from roundtable.voices.dialects.dialect import (
     ReplyReader,
     RequestBody,
     group_dialect_messages,
-    join_system_prompt,
+    join_system_messages_for_provider,
 )
 
 _CACHE_MARK = {"type": "ephemeral"}
@@ -38,7 +38,7 @@ class AnthropicDialect(Dialect):
         messages = [
             {"role": role, "content": _blocks(texts)} for role, texts in group_dialect_messages(request.messages)
         ]
-        system = join_system_prompt(request.messages)
+        system = join_system_messages_for_provider(request.messages)
         body: RequestBody = {
             "model": self.model,
             "messages": messages,

@@ -101,7 +101,7 @@ class Dialect(ABC):
         return {rename.get(key, key): value for key, value in settings.items() if key not in self._omitted_keys}
 
 
-def join_system_prompt(messages: Iterable[Message]) -> str:
+def join_system_messages_for_provider(messages: Iterable[Message]) -> str:
     """Return all system messages as one text, for dialects that send it separately."""
     return "\n\n".join(replace_surrogates_in_text(message.text) for message in messages if message.role == "system")
 

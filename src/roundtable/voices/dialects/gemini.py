@@ -13,7 +13,7 @@ from roundtable.voices.dialects.dialect import (
     ReplyReader,
     RequestBody,
     group_dialect_messages,
-    join_system_prompt,
+    join_system_messages_for_provider,
 )
 
 _ROLES = {"user": "user", "assistant": "model"}
@@ -46,7 +46,7 @@ class GeminiDialect(Dialect):
             ],
             "generationConfig": self.apply_endpoint_settings(settings),
         }
-        system = join_system_prompt(request.messages)
+        system = join_system_messages_for_provider(request.messages)
         if system:
             body["systemInstruction"] = {"parts": _parts([system])}
         return body

@@ -13,7 +13,7 @@ from roundtable.voices.dialects.dialect import (
     ReplyReader,
     RequestBody,
     is_schema_strict_for_provider,
-    join_system_prompt,
+    join_system_messages_for_provider,
 )
 
 
@@ -36,7 +36,7 @@ class OpenAIResponsesDialect(Dialect):
             "max_output_tokens": self.max_output_tokens(request),
             "temperature": request.temperature,
         }
-        system = join_system_prompt(request.messages)
+        system = join_system_messages_for_provider(request.messages)
         if system:
             body["instructions"] = system
         schema = self.build_reply_schema(request)

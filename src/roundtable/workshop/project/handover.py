@@ -113,7 +113,7 @@ def read_deliverable_project_files(workspace: Path) -> dict[str, DraftFile]:
     return files
 
 
-def project_files_after_draft(base: ProjectFiles, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
+def edited_project_files(base: ProjectFiles, draft: Sequence[DraftFile]) -> dict[str, DraftFile]:
     """Return the files of a project after a draft is applied to it."""
     replaced = {file.was or file.path for file in draft}
     unchanged = {path: file for path, file in base.items() if path not in replaced}

@@ -14,14 +14,14 @@ def is_literal_expression(node: ast.expr) -> bool:
     return True
 
 
-def is_literal_call(node: ast.AST) -> bool:
+def is_literal_call_syntax_node(node: ast.AST) -> bool:
     """Tell whether an expression is a call with only literal arguments."""
     return isinstance(node, ast.Call) and all(
         map(is_literal_expression, (*node.args, *(keyword.value for keyword in node.keywords)))
     )
 
 
-def python_module_name(path: str) -> str:
+def python_symbol_module_name(path: str) -> str:
     """Return the name under which a Python file is imported; empty if it cannot be imported."""
     parts = path.removesuffix(".py").removeprefix("src/").removesuffix("/__init__").split("/")
     return ".".join(parts) if path.endswith(".py") and all(part.isidentifier() for part in parts) else ""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
-from roundtable.workshop.symbols.python_code import is_literal_call
+from roundtable.workshop.symbols.python_code import is_literal_call_syntax_node
 from roundtable.workshop.trial import probe_calls
 from roundtable.workshop.trial.probes import read_probe_module_source
 
@@ -183,7 +183,7 @@ def _doctest_sources(text: str) -> list[str]:
 
 def _find_literal_calls(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and is_literal_call(node):
+        if isinstance(node, ast.Call) and is_literal_call_syntax_node(node):
             yield node
 
 

@@ -18,7 +18,7 @@ from roundtable.core.sandbox import Bounds, Job, Limit
 from roundtable.core.text.wording import pluralize
 from roundtable.workshop.sandbox import run_sandbox_job
 from roundtable.workshop.sandbox.output_lines import LineCallback, OutputLines
-from roundtable.workshop.symbols.python_code import python_module_name
+from roundtable.workshop.symbols.python_code import python_symbol_module_name
 from roundtable.workshop.trial import probe_tests
 from roundtable.workshop.trial.distinguishing_inputs import (
     PROBE_CALL_SETUP,
@@ -320,7 +320,7 @@ class _TrialRun:
                 program
                 for tree in trees.values()
                 for program in _list_programs(tree)
-                if python_module_name(program) in changed
+                if python_symbol_module_name(program) in changed
             ],
         )
         inputs: list[ProbeCall | ProbeCommand] = [*calls, *commands]
@@ -443,7 +443,7 @@ def _find_changed_modules(trees: Sequence[Path], tests: set[str]) -> dict[str, l
     return {
         module: list(dict.fromkeys(versions))
         for name, versions in texts.items()
-        if (module := python_module_name(name)) and (len(set(versions)) > 1 or len(versions) < len(trees))
+        if (module := python_symbol_module_name(name)) and (len(set(versions)) > 1 or len(versions) < len(trees))
     }
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from roundtable.workshop.symbols.python_code import is_literal_call, is_literal_expression
+from roundtable.workshop.symbols.python_code import is_literal_call_syntax_node, is_literal_expression
 
 _CALL_START = re.compile(r"(?<![\w.'\"])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(")
 _EQUALS_WORDS = re.compile(
@@ -198,7 +198,7 @@ def _closing_offset(text: str, start: int) -> int:
 def _is_literal_call_text(call: str) -> bool:
     """Tell whether all arguments of a call are literals, so that it means the same everywhere."""
     try:
-        return is_literal_call(ast.parse(call, mode="eval").body)
+        return is_literal_call_syntax_node(ast.parse(call, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 

@@ -41,7 +41,7 @@ from roundtable.workshop.repo.scratch_trees import (
     open_scratch_working_trees,
 )
 from roundtable.workshop.sandbox.output_lines import LineCallback
-from roundtable.workshop.symbols.python_code import python_module_name
+from roundtable.workshop.symbols.python_code import python_symbol_module_name
 from roundtable.workshop.trial.check_files import find_trial_check_files_in_change
 from roundtable.workshop.trial.listed_checks import sanitize_trial_check_outcome, sanitize_trial_reason
 from roundtable.workshop.trial.proposed_change import (
@@ -499,7 +499,7 @@ def render_trial_example_test_file(
     paths = {
         file.path for files in drafts for file in files if file.after is not None and not is_test_file_name(file.path)
     }
-    modules = [module for path in sorted(paths) if (module := python_module_name(path))]
+    modules = [module for path in sorted(paths) if (module := python_symbol_module_name(path))]
     usable = [example for example in examples if example.owner in ("", *modules)]
     return (
         {"test_examples_of_the_task.py": render_trial_example_unittest(usable, modules)} if usable and modules else {}

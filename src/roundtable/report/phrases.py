@@ -181,8 +181,10 @@ def _issue(issue: Issue) -> str:
 
 
 def render_dissent_argument(dissent: Dissent) -> str:
-    """The text of a dissent without its position, which the text may begin with."""
-    return dissent.text.strip().removeprefix(dissent.position).strip()
+    """The text of a dissent word for word, without a first line that only repeats the position."""
+    text = dissent.text.strip()
+    first, _, rest = text.partition("\n")
+    return rest.strip() if first.strip() == dissent.position.strip() else text
 
 
 def render_decision_text_heading(author: str) -> str:

@@ -12,6 +12,7 @@ from roundtable.core.replies.relaxed_json import FoundObject, find_reply_json_ob
 _FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _QUOTE = re.compile(r"\s*(?:[-*+]\s+)?>")
 _OPENING_FENCE = re.compile(r"(?:^|(?<=\n))[ \t]*+(?:`{3,}+|~{3,}+)[^\n`]*+\n\s*+\Z")
+_FENCE_LINE = re.compile(r"^[ \t]*+(?:`{3,}|~{3,})", re.MULTILINE)
 _CLOSING_FENCE = re.compile(r"\s*+(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
 
 # Possessive throughout, so that a line of ten thousand spaces costs ten thousand steps and not their square.
@@ -94,7 +95,8 @@ def _unquoted_json_objects(text: str) -> Iterator[FoundObject]:
 def remove_reply_json_block(text: str, block: FoundObject) -> str:
     """The words around a block, without its fence."""
     before, after = text[: block.start], text[block.end :]
-    if opening := _OPENING_FENCE.search(before):
+    opening = _OPENING_FENCE.search(before)
+    if opening and len(_FENCE_LINE.findall(before, 0, opening.start())) % 2 == 0:  # else it closes an earlier fence
         before = before[: opening.start()]
         closing = _CLOSING_FENCE.match(after)
         after = after[closing.end() :] if closing else after

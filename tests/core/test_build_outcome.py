@@ -21,7 +21,7 @@ from roundtable.core.effects import (
     RemovedSymbol,
 )
 from roundtable.core.reasons import ChecksBroken, CleanupPending, FailedCheck, LeadReason, Said
-from roundtable.core.replies.judge import unblind_judge_reply_directive
+from roundtable.core.replies.judge import restore_seat_names_in_reply_directive
 from roundtable.core.sandbox import Limit
 from roundtable.core.values import Decision, Outcome, Right, Seat
 from roundtable.meetings.write_change import render_meeting_prompt_hunks
@@ -80,7 +80,7 @@ def test_only_a_seat_with_the_right_to_execute_becomes_the_executor() -> None:
     ],
 )
 def test_candidate_labels_in_a_merge_directive_are_replaced_by_seat_names(directive: str, meant: str) -> None:
-    assert unblind_judge_reply_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
+    assert restore_seat_names_in_reply_directive(directive, {"candidate-A": "claude", "candidate-B": "gpt"}) == meant
 
 
 def test_candidates_with_identical_drafts_count_once() -> None:

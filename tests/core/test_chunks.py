@@ -13,8 +13,8 @@ from roundtable.core.text.chunks import (
     Chunk,
     FilePriority,
     SizedFile,
+    compute_text_chunk_limit,
     split_file_texts_into_chunks,
-    text_chunk_token_limit,
 )
 
 BYTES_PER_TOKEN = 4
@@ -87,14 +87,14 @@ def test_another_limit_makes_other_chunks() -> None:
 @pytest.mark.feature("S0.147")
 def test_a_program_that_fits_the_context_windows_is_not_cut() -> None:
     files = [of(30_000, "a.py"), of(30_000, "b.py"), of(30_000, "tests/test_a.py")]
-    all_at_once = split_file_texts_into_chunks(files, text_chunk_token_limit(files, room=90_000))
+    all_at_once = split_file_texts_into_chunks(files, compute_text_chunk_limit(files, room=90_000))
     assert [[piece.location for piece in chunk.pieces] for chunk in all_at_once] == [
         ["a.py", "b.py", "tests/test_a.py"]
     ]
-    assert text_chunk_token_limit(files, room=89_999) == CHUNK_TOKENS
-    assert text_chunk_token_limit(files, room=89_999, limit=12_000) == 12_000
-    assert text_chunk_token_limit(files, room=6_000) == 6_000
-    assert text_chunk_token_limit(files, room=None) == CHUNK_TOKENS
+    assert compute_text_chunk_limit(files, room=89_999) == CHUNK_TOKENS
+    assert compute_text_chunk_limit(files, room=89_999, limit=12_000) == 12_000
+    assert compute_text_chunk_limit(files, room=6_000) == 6_000
+    assert compute_text_chunk_limit(files, room=None) == CHUNK_TOKENS
 
 
 def test_files_that_import_each_other_share_a_chunk_if_they_fit() -> None:

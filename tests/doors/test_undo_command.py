@@ -18,7 +18,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import Charter, Decision, Outcome, Seat
 from roundtable.report.reasons import decision_sentence
 from roundtable.store.sqlite import SqliteStore
-from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
+from roundtable.workshop.edit.apply_draft import find_journaled_change, write_draft_to_workspace
 from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.doors.command_line import Cli
 from tests.repository import git, repository
@@ -53,7 +53,7 @@ class Shop:
     def apply(self) -> None:
         """Have it written, as the desk does."""
         require_applied(
-            apply_draft_edits(
+            write_draft_to_workspace(
                 self.cli.work, self.places.journals, CHANGE, key=f"{SESSION}/apply/1", commit=commit_message("gpt")
             )
         )

@@ -11,7 +11,7 @@ from roundtable.core.events import CallFailed, MoveMade, SeatMissed, TurnAsked, 
 from roundtable.core.faults import Fault, FaultKind
 from roundtable.core.session import Session
 from roundtable.core.values import Timing, Usage
-from roundtable.report.costs import build_cost_report, describe_price, render_money
+from roundtable.report.costs import build_cost_report, render_money, render_price
 from roundtable.report.html import render_session_page
 from roundtable.report.summary import report_session_as_data, report_usage_as_data
 from roundtable.report.transcript import render_cost_table, render_transcript
@@ -51,7 +51,7 @@ def prices(session: Session) -> dict[str, str]:
     ],
 )
 def test_the_price_of_one_call(used: Usage, words: str) -> None:
-    assert describe_price(used) == words
+    assert render_price(used) == words
 
 
 def test_small_amounts_of_money_have_four_decimal_places() -> None:

@@ -331,7 +331,7 @@ class TestChoosing:
     def test_the_default_is_the_most_useful_model_until_one_is_chosen(self, tmp_path: Path) -> None:
         small, useful = self.put(tmp_path, "smollm2-135m"), self.put(tmp_path, "qwen2.5-coder-1.5b")
         assert models.resolve_embedded_model_file("", tmp_path) == useful
-        assert models.set_default_embedded_voice_model("smollm2-135m", tmp_path) == small
+        assert models.choose_default_embedded_model("smollm2-135m", tmp_path) == small
         assert models.find_default_embedded_model(tmp_path) == "smollm2-135m"
         assert models.resolve_embedded_model_file("default", tmp_path) == small
 
@@ -345,7 +345,7 @@ class TestChoosing:
         path.parent.mkdir()
         path.write_bytes(b"GGUF....")
         assert models.resolve_embedded_model_file(str(path), tmp_path) == path
-        assert models.set_default_embedded_voice_model(str(path), tmp_path) == path
+        assert models.choose_default_embedded_model(str(path), tmp_path) == path
         assert models.find_default_embedded_model(tmp_path) == str(path)
 
     def test_other_model_files_are_found_by_their_names(self, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from roundtable.core.changeset import DraftFile
 from roundtable.core.effects import ChangeApplied
 from roundtable.core.refusals import Refusal
-from roundtable.workshop.edit.apply_draft import apply_draft_edits
+from roundtable.workshop.edit.apply_draft import write_draft_to_workspace
 from roundtable.workshop.repo.commits import CommitMessage
 from tests.repository import git, repository, write
 
@@ -80,7 +80,7 @@ def require_applied(outcome: ChangeApplied | tuple[Refusal, ...]) -> ChangeAppli
 def apply_every_change(folder: Path, journals: Path) -> ChangeApplied:
     """Write and commit the draft of `everything`."""
     return require_applied(
-        apply_draft_edits(
+        write_draft_to_workspace(
             folder, journals, draft_every_change(folder), key="0199/apply", commit=commit_message("claude", "gpt")
         )
     )

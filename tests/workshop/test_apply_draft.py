@@ -16,7 +16,7 @@ from roundtable.core.effects import ChangeApplied
 from roundtable.core.faults import NotFound, UsageError
 from roundtable.core.refusals import Refusal, RefusalKind
 from roundtable.report.refusals import refusal_sentence
-from roundtable.workshop.edit.apply_draft import apply_draft_edits
+from roundtable.workshop.edit.apply_draft import write_draft_to_workspace
 from roundtable.workshop.edit.journal_replay import WriteFailed, recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
 from roundtable.workshop.repo.commits import CommitMessage, GitFailed
@@ -111,14 +111,16 @@ def test_committing_runs_no_hook_and_no_signing_program(tmp_path: Path) -> None:
     signer.chmod(0o755)
     git(work, "config", "gpg.program", str(signer))
     git(work, "config", "commit.gpgSign", "true")
-    assert require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message())).commit
+    assert require_applied(
+        write_draft_to_workspace(work, tmp_path / "journals", [CHANGE], commit=commit_message())
+    ).commit
     assert not list(tmp_path.glob("ran-*"))
 
 
 def test_a_workspace_inside_a_repository_commits_under_its_own_folder(tmp_path: Path) -> None:
     top = _create_clean_repository(tmp_path / "top")
     receipt = require_applied(
-        apply_draft_edits(
+        write_draft_to_workspace(
             top / "src", tmp_path / "journals", [DraftFile("cart.py", CART, SUM)], commit=commit_message()
         )
     )
@@ -133,7 +135,7 @@ def test_without_a_git_identity_the_login_name_is_the_author(tmp_path: Path, mon
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     work = repository(tmp_path / "work", {"src/cart.py": CART.decode()})
-    require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, tmp_path / "journals", [CHANGE], commit=commit_message()))
     assert git(work, "log", "-1", "--format=%an <%ae>").strip() == "bea <bea@localhost>"
 
 
@@ -142,7 +144,7 @@ def test_a_commit_to_a_new_branch_changes_no_file_of_the_workspace(tmp_path: Pat
     work = shop(tmp_path / "work")
     before = take_snapshot(work)
     receipt = require_applied(
-        apply_draft_edits(
+        write_draft_to_workspace(
             work, tmp_path / "journals", draft_every_change(work), commit=commit_message("gpt"), branch="agents/gpt/sum"
         )
     )
@@ -152,7 +154,7 @@ def test_a_commit_to_a_new_branch_changes_no_file_of_the_workspace(tmp_path: Pat
     assert git(work, "rev-parse", "agents/gpt/sum^").strip() == git(work, "rev-parse", "main").strip()
     assert receipt.branch == "agents/gpt/sum"
     with pytest.raises(UsageError, match="Branch agents/gpt/sum already exists"):
-        apply_draft_edits(
+        write_draft_to_workspace(
             work, tmp_path / "journals", draft_every_change(work), commit=commit_message(), branch="agents/gpt/sum"
         )
     undo_journaled_change(work, tmp_path / "journals")
@@ -164,7 +166,7 @@ def test_an_invalid_branch_name_is_refused_before_anything_is_written(tmp_path: 
     work = _create_clean_repository(tmp_path / "work")
     before = take_snapshot(work)
     with pytest.raises(UsageError, match="is not a valid branch name"):
-        apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message(), branch=name)
+        write_draft_to_workspace(work, tmp_path / "journals", [CHANGE], commit=commit_message(), branch=name)
     assert take_snapshot(work) == before
 
 
@@ -172,14 +174,14 @@ def test_the_first_files_of_an_empty_folder_are_gone_after_an_undo(tmp_path: Pat
     work = tmp_path / "empty"
     work.mkdir()
     receipt = require_applied(
-        apply_draft_edits(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")])
+        write_draft_to_workspace(work, tmp_path / "journals", [DraftFile("src/app/main.py", None, b"print(1)\n")])
     )
     assert (work / "src/app/main.py").read_bytes() == b"print(1)\n"
     assert receipt.commit == ""
     undo_journaled_change(work, tmp_path / "journals", receipt.undo)
     assert not list(work.iterdir())
     with pytest.raises(UsageError, match="not a git repository"):
-        apply_draft_edits(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
+        write_draft_to_workspace(work, tmp_path / "journals", [DraftFile("a.py", None, b"")], branch="x")
 
 
 def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
     old = os.umask(0o027)
     try:
         files = [DraftFile("a.py", None, b"1\n"), DraftFile("b.sh", None, b"2\n", executable=True)]
-        require_applied(apply_draft_edits(work, tmp_path / "journals", files))
+        require_applied(write_draft_to_workspace(work, tmp_path / "journals", files))
     finally:
         os.umask(old)
     assert [stat.S_IMODE((work / name).stat().st_mode) for name in ("a.py", "b.sh")] == [0o640, 0o750]
@@ -200,7 +202,7 @@ def test_two_files_can_be_swapped_and_swapped_back(tmp_path: Path) -> None:
     write(work, {"a.py": "a\n", "b.py": "b\n"})
     before = take_snapshot(work)
     swap = [DraftFile("b.py", b"a\n", b"a\n", was="a.py"), DraftFile("a.py", b"b\n", b"b\n", was="b.py")]
-    require_applied(apply_draft_edits(work, tmp_path / "journals", swap))
+    require_applied(write_draft_to_workspace(work, tmp_path / "journals", swap))
     assert [(work / name).read_text() for name in ("a.py", "b.py")] == ["b\n", "a\n"]
     undo_journaled_change(work, tmp_path / "journals")
     assert take_snapshot(work) == before
@@ -219,7 +221,7 @@ def test_a_path_with_uncommitted_changes_is_never_touched(tmp_path: Path, staged
     before = take_snapshot(work)
     files = [DraftFile("src/cart.py", mine, SUM), DraftFile("other.py", None, b"x\n")]
     for message in (commit_message(), None):
-        outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=message)
+        outcome = write_draft_to_workspace(work, tmp_path / "journals", files, commit=message)
         assert _refusal_kinds(outcome) == [("src/cart.py", RefusalKind.UNCOMMITTED)]
     assert take_snapshot(work) == before
 
@@ -230,7 +232,7 @@ def test_a_newly_staged_or_staged_as_deleted_file_counts_as_uncommitted(tmp_path
     git(work, "add", "new.py")
     git(work, "rm", "-q", "--cached", "README.md")
     files = [DraftFile("new.py", b"n\n", b"m\n"), DraftFile("README.md", b"# Shop\n", b"# X\n")]
-    outcome = apply_draft_edits(work, tmp_path / "journals", files, commit=commit_message())
+    outcome = write_draft_to_workspace(work, tmp_path / "journals", files, commit=commit_message())
     assert _refusal_kinds(outcome) == [("new.py", RefusalKind.UNCOMMITTED), ("README.md", RefusalKind.UNCOMMITTED)]
 
 
@@ -242,7 +244,7 @@ def test_a_file_changed_since_the_draft_is_refused_and_nothing_is_written(tmp_pa
     (work / "lib").mkdir()
     (work / "lib/here.py").write_text("somebody was first\n")
     before = take_snapshot(work)
-    outcome = apply_draft_edits(work, tmp_path / "journals", draft)
+    outcome = write_draft_to_workspace(work, tmp_path / "journals", draft)
     stale = RefusalKind.STALE
     assert _refusal_kinds(outcome) == [("src/old.py", stale), ("lib/here.py", stale), ("notes.txt", stale)]
     assert take_snapshot(work) == before
@@ -263,7 +265,7 @@ def test_no_link_is_followed_and_no_other_repository_is_entered(tmp_path: Path) 
         DraftFile("vendor/b.py", None, b"x\n"),
         DraftFile("../up.txt", None, b"x\n"),
     ]
-    outcome = apply_draft_edits(work, tmp_path / "journals", files)
+    outcome = write_draft_to_workspace(work, tmp_path / "journals", files)
     link, no_file = RefusalKind.LINK, RefusalKind.NOT_A_FILE
     assert _refusal_kinds(outcome) == [
         ("out/new.txt", link),
@@ -281,7 +283,7 @@ def test_a_link_created_after_the_checks_is_not_followed(tmp_path: Path) -> None
     work, journals, outside = plain_folder(tmp_path / "work"), tmp_path / "journals", tmp_path / "outside"
     write(outside, {"cart.py": CART.decode(), "old.py": "print('old')\n"})
     for step in range(1, 60):
-        assert run_until_killed(step, lambda: apply_draft_edits(work, journals, draft_every_change(work)))
+        assert run_until_killed(step, lambda: write_draft_to_workspace(work, journals, draft_every_change(work)))
         if list(journals.glob("*/open/*")):
             break
     (work / "src").rename(work / "src-before")
@@ -303,7 +305,7 @@ def test_a_file_that_git_converts_is_refused(tmp_path: Path, line: str) -> None:
     write(work, {".gitattributes": f"{line}\n"})
     commit(work, "Attributes")
     before = take_snapshot(work)
-    outcome = apply_draft_edits(
+    outcome = write_draft_to_workspace(
         work, tmp_path / "journals", [DraftFile("src/new.py", None, b"a\r\n")], commit=commit_message()
     )
     assert _refusal_kinds(outcome) == [("src/new.py", RefusalKind.FILTERED)]
@@ -320,7 +322,7 @@ def test_a_failed_write_is_rolled_back_or_finished_by_the_next_command(in_memory
     for step in count(1):
         stage.reset()
         failed, error = run_with_failing_disk(
-            step, lambda: apply_draft_edits(work, journals, files, commit=commit_message())
+            step, lambda: write_draft_to_workspace(work, journals, files, commit=commit_message())
         )
         if not failed:
             break
@@ -346,7 +348,7 @@ def test_the_result_reported_on_a_full_disk_is_the_final_one(in_memory: Path, be
     for step in count(1):
         stage.reset()
         failed, error = run_with_failing_disk(
-            step, lambda: apply_draft_edits(work, journals, files, commit=commit_message()), stays_full=True
+            step, lambda: write_draft_to_workspace(work, journals, files, commit=commit_message()), stays_full=True
         )
         if not failed:
             break
@@ -371,7 +373,7 @@ def test_a_file_that_cannot_be_written_is_named_and_leaves_no_temporary_file(tmp
             act_before_git("update-ref", small_disk),
             pytest.raises(WriteFailed, match=r"^src/new\.py cannot be written"),
         ):
-            apply_draft_edits(work, tmp_path / "journals", [large], commit=commit_message())
+            write_draft_to_workspace(work, tmp_path / "journals", [large], commit=commit_message())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert take_snapshot(work) == before
@@ -383,7 +385,7 @@ def test_a_ref_that_git_refuses_to_move_is_reported_with_gits_message(tmp_path: 
     lock = work / ".git/refs/heads/main.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"main\.lock"):
-        apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
+        write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message())
     lock.unlink()
     assert take_snapshot(work) == before
     assert recover_open_journals(work, journals) == (), "nothing is left to be settled"
@@ -395,7 +397,7 @@ def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path
     for text in (b"one\n", b"two\n", b"three\n"):
         child = os.fork()
         if child == 0:
-            outcome = apply_draft_edits(
+            outcome = write_draft_to_workspace(
                 work, tmp_path / "journals", [DraftFile("src/cart.py", CART, text)], commit=commit_message()
             )
             os._exit(0 if isinstance(outcome, ChangeApplied) else 7)
@@ -409,7 +411,7 @@ def test_of_two_processes_that_write_the_same_file_one_is_refused(tmp_path: Path
 def test_an_unreadable_journal_is_reported_and_blocks_nothing(tmp_path: Path) -> None:
     work, journals = plain_folder(tmp_path / "work"), tmp_path / "journals"
     for step in range(1, 60):
-        assert run_until_killed(step, lambda: apply_draft_edits(work, journals, draft_every_change(work)))
+        assert run_until_killed(step, lambda: write_draft_to_workspace(work, journals, draft_every_change(work)))
         if journal_files := list(journals.glob("*/open/*/journal.json")):
             journal_files[0].write_text("{")
             break
@@ -435,9 +437,9 @@ def test_undo_names_a_file_that_was_changed_since_and_touches_nothing(tmp_path: 
 def test_changes_are_undone_newest_first_and_each_only_once(tmp_path: Path) -> None:
     work, journals = _create_clean_repository(tmp_path / "work"), tmp_path / "journals"
     before = take_snapshot(work)
-    first = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    first = require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     second = require_applied(
-        apply_draft_edits(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=commit_message())
+        write_draft_to_workspace(work, journals, [DraftFile("src/cart.py", SUM, b"third\n")], commit=commit_message())
     )
     assert [journal.id for journal in list_undoable_journals(work, journals)] == [second.undo, first.undo]
     with pytest.raises(UsageError, match="changed since"):
@@ -487,7 +489,7 @@ def test_a_commit_that_only_a_worktree_is_based_on_is_removed_by_an_undo(tmp_pat
 
 def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path) -> None:
     work = _create_clean_repository(tmp_path / "work")
-    require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, tmp_path / "journals", [CHANGE], commit=commit_message()))
     git(work, "switch", "-qc", "other")
     with pytest.raises(UsageError, match="committed on main"):
         undo_journaled_change(work, tmp_path / "journals")
@@ -500,7 +502,9 @@ def test_a_change_committed_on_another_branch_is_not_undone_here(tmp_path: Path)
 
 def test_a_branch_with_later_commits_is_not_undone(tmp_path: Path) -> None:
     work = _create_clean_repository(tmp_path / "work")
-    require_applied(apply_draft_edits(work, tmp_path / "journals", [CHANGE], commit=commit_message(), branch="sum"))
+    require_applied(
+        write_draft_to_workspace(work, tmp_path / "journals", [CHANGE], commit=commit_message(), branch="sum")
+    )
     git(work, "switch", "-q", "sum")
     with pytest.raises(UsageError, match="checked out"):
         undo_journaled_change(work, tmp_path / "journals")

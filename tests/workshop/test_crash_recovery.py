@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
+from roundtable.workshop.edit.apply_draft import find_journaled_change, write_draft_to_workspace
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import undo_journaled_change
 from tests.repository import git
@@ -37,12 +37,12 @@ def _create_unborn_repository(folder: Path) -> Path:
 
 
 def _without_commit(folder: Path, journals: Path) -> object:
-    return require_applied(apply_draft_edits(folder, journals, draft_every_change(folder), key="0199/apply"))
+    return require_applied(write_draft_to_workspace(folder, journals, draft_every_change(folder), key="0199/apply"))
 
 
 def _on_a_branch(folder: Path, journals: Path) -> object:
     return require_applied(
-        apply_draft_edits(
+        write_draft_to_workspace(
             folder, journals, draft_every_change(folder), key="0199/apply", commit=commit_message("gpt"), branch="sum"
         )
     )

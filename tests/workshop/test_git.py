@@ -12,7 +12,7 @@ from roundtable.core.changeset import DraftFile
 from roundtable.core.refusals import RefusalKind
 from roundtable.core.values import Charter
 from roundtable.report.refusals import refusal_sentence
-from roundtable.workshop.edit.apply_draft import apply_draft_edits
+from roundtable.workshop.edit.apply_draft import write_draft_to_workspace
 from roundtable.workshop.edit.rehearsal import list_changed_files_outside_edit_draft
 from roundtable.workshop.edit.undo import undo_journaled_change
 from roundtable.workshop.repo.commits import CommitMessage
@@ -89,7 +89,7 @@ def test_a_file_that_git_converts_is_reported_once_before_the_meeting(tmp_path: 
     (sentence,) = opening_notices_on_unwritable_files(work, BUILD, ("a.py", "b.py", "the decision"))
     assert sentence.startswith("Git converts these files on commit")
     assert sentence.endswith(": a.py.")
-    outcome = apply_draft_edits(
+    outcome = write_draft_to_workspace(
         work, tmp_path / "journals", [DraftFile("a.py", b"a\r\n", b"c\r\n")], commit=commit_message()
     )
     assert isinstance(outcome, tuple)
@@ -123,7 +123,7 @@ def test_a_commit_message_is_correct_although_the_users_own_are_not_in_utf_8(tmp
     work = repository(tmp_path / "work", {"a.py": "a\n"})
     git(work, "config", "i18n.commitEncoding", "ISO-8859-1")
     require_applied(
-        apply_draft_edits(
+        write_draft_to_workspace(
             work, tmp_path / "journals", [DraftFile("a.py", b"a\n", b"b\n")], commit=CommitMessage("Grüße")
         )
     )

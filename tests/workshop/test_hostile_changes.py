@@ -26,7 +26,7 @@ from roundtable.core.replies.file_changes import parse_reply_file_changes
 from roundtable.core.text.redaction import Redactor
 from roundtable.core.values import compute_digest
 from roundtable.report.refusals import refusal_sentence
-from roundtable.workshop.edit.apply_draft import apply_draft_edits
+from roundtable.workshop.edit.apply_draft import write_draft_to_workspace
 from roundtable.workshop.edit.draft import MAX_CHANGED_FILES, MAX_FILE_BYTES, DraftResult, apply_changeset_in_memory
 from tests.repository import git, repository, write
 
@@ -138,7 +138,7 @@ def apply_harmless_rest(surroundings: Path, drafted: DraftResult) -> None:
     hooks = sorted((surroundings / "shop/.git/hooks").iterdir())
     before = take_snapshot(surroundings)
     assert [file.path for file in drafted.files] == ["harmless.py"]
-    receipt = apply_draft_edits(surroundings / "shop", surroundings / "journals", drafted.files)
+    receipt = write_draft_to_workspace(surroundings / "shop", surroundings / "journals", drafted.files)
     assert isinstance(receipt, ChangeApplied)
     current = take_snapshot(surroundings)
     assert current.pop("shop/harmless.py")
@@ -281,7 +281,9 @@ def test_a_diff_that_creates_a_link_or_a_submodule_is_rejected(reply: str) -> No
 @pytest.mark.parametrize("path", ["out/x.py", "leak.py", "dangling.py", "../outside/x.py", "pipe", "src", "loop/x.py"])
 def test_a_draft_is_not_written_through_a_trap_set_after_it_was_made(surroundings: Path, path: str) -> None:
     before = take_snapshot(surroundings)
-    refused = apply_draft_edits(surroundings / "shop", surroundings / "journals", (DraftFile(path, None, b"evil\n"),))
+    refused = write_draft_to_workspace(
+        surroundings / "shop", surroundings / "journals", (DraftFile(path, None, b"evil\n"),)
+    )
     assert isinstance(refused, tuple)
     assert len(refused) == 1
     current = take_snapshot(surroundings)

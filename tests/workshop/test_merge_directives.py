@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.core.decide.merge_ruling import JudgeDirectives, SwappedOrderVerdicts, rule_judge_directives
 from roundtable.core.replies import parse_seat_reply
-from roundtable.core.replies.judge import unblind_judge_reply_directive
+from roundtable.core.replies.judge import restore_seat_names_in_reply_directive
 from roundtable.core.values import Expect
 from roundtable.core.verdict import Directives
 from roundtable.workshop.symbols.synthesis import merge_candidate_symbols
@@ -43,7 +43,8 @@ def test_a_ruling_can_combine_three_candidates(ruling: str) -> None:
     directives = parse_seat_reply(Expect("judge-merge", tuple(NAMES)), ruling, False).verdict.directives
     assert directives is not None
     wanted = [
-        unblind_judge_reply_directive(directive, NAMES) for directive in (*directives.incorporate, *directives.must_fix)
+        restore_seat_names_in_reply_directive(directive, NAMES)
+        for directive in (*directives.incorporate, *directives.must_fix)
     ]
     sources = {seat: {"accounts.py": text.encode()} for seat, text in ACCOUNTS.items()}
     result = merge_candidate_symbols(NAMES[directives.base], sources, wanted)

@@ -17,7 +17,7 @@ from roundtable.core.reasons import CleanupPending, CommitStepsSkipped
 from roundtable.core.refusals import RefusalKind
 from roundtable.report.change_reasons import change_write_remark_sentence
 from roundtable.report.refusals import refusal_sentence
-from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
+from roundtable.workshop.edit.apply_draft import find_journaled_change, write_draft_to_workspace
 from roundtable.workshop.edit.journal_replay import recover_open_journals
 from roundtable.workshop.edit.undo import list_undoable_journals, undo_journaled_change
 from roundtable.workshop.repo.commits import GitFailed, check_git_repository_writable, ensure_git_branch_available
@@ -55,10 +55,10 @@ def test_while_another_git_process_runs_nothing_is_written_or_undone(tmp_path: P
     lock = work / ".git/index.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock exists"):
-        apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
+        write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message())
     lock.unlink()
     assert take_snapshot(work) == before
-    require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     after = take_snapshot(work)
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock exists"):
@@ -71,7 +71,7 @@ def test_an_index_locked_after_the_commit_is_reported_and_updated_by_the_next_co
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with act_before_git("update-ref", lock.touch):
-        receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+        receipt = require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     assert receipt.remarks == (CleanupPending(),)
     assert git(work, "rev-parse", "HEAD").strip() == receipt.commit
     assert (work / "src/cart.py").read_bytes() == SUM
@@ -88,7 +88,7 @@ def test_files_staged_meanwhile_stay_staged(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     lock = work / ".git/index.lock"
     with act_before_git("update-ref", lock.touch):
-        require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+        require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     lock.unlink()
     (work / "src/cart.py").write_text("mine\n")
     git(work, "add", "src/cart.py")
@@ -111,12 +111,12 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
     commit(work, "Main")
     write(work, {"o.txt": "further\n"})
     commit(work, "Further")
-    require_applied(apply_draft_edits(work, journals, [GONE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, [GONE], commit=commit_message()))
     begin = {"bisect": ("bisect", "start"), "revert": ("revert", "HEAD~2")}.get(what, (what, "side"))
     with suppress(CalledProcessError):  # a conflict
         git(work, *begin)
     before = (git(work, "rev-parse", "HEAD"), git(work, "status", "--porcelain"))
-    outcome = apply_draft_edits(work, journals, [CHANGE], commit=commit_message())
+    outcome = write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message())
     assert not isinstance(outcome, ChangeApplied)
     ((path, kind, sentence),) = [(refusal.path, refusal.kind, refusal_sentence(refusal)) for refusal in outcome]
     assert (path, kind) == ("src/cart.py", RefusalKind.REPOSITORY)
@@ -130,7 +130,7 @@ def test_during_a_merge_or_rebase_nothing_is_written_or_undone(tmp_path: Path, w
 def test_a_commit_on_a_detached_head_is_undone_on_the_branch_that_contains_it(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     git(work, "switch", "-q", "--detach")
-    receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    receipt = require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     git(work, "switch", "-q", "main")
     git(work, "merge", "-q", "--ff-only", receipt.commit)
     done = undo_journaled_change(work, journals)
@@ -162,7 +162,7 @@ def test_nothing_is_written_if_git_cannot_read_its_commits(tmp_path: Path, how: 
     assert refusal_sentence(problem).startswith(f"Git cannot read the commits of {work}, so nothing is written there (")
     for place, path in ((work, "src/cart.py"), (work / "src", "cart.py")):
         with pytest.raises(GitFailed, match="Git cannot read the commits"):
-            apply_draft_edits(place, journals, [DraftFile(path, mine, SUM)], commit=commit_message())
+            write_draft_to_workspace(place, journals, [DraftFile(path, mine, SUM)], commit=commit_message())
     assert (work / "src/cart.py").read_bytes() == mine
 
 
@@ -171,7 +171,7 @@ def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
     assert check_git_repository_writable(tmp_path / "work") is None
     assert (
         require_applied(
-            apply_draft_edits(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])
+            write_draft_to_workspace(tmp_path / "work", tmp_path / "journals", [DraftFile("a.py", None, b"1\n")])
         ).commit
         == ""
     )
@@ -183,7 +183,7 @@ def test_an_empty_git_folder_is_not_a_repository(tmp_path: Path) -> None:
 def test_a_deletion_is_undone_although_the_empty_folder_is_gone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
     before = take_snapshot(work)
-    require_applied(apply_draft_edits(work, journals, [GONE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, [GONE], commit=commit_message()))
     (work / "docs").rmdir()
     undo_journaled_change(work, journals)
     assert take_snapshot(work) == before
@@ -194,7 +194,7 @@ def test_an_undo_killed_at_any_step_is_settled_although_the_empty_folder_is_gone
     stage.reset()
     work, journals = stage.workspace, stage.journals
     before = take_snapshot(work)
-    require_applied(apply_draft_edits(work, journals, [GONE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, [GONE], commit=commit_message()))
     (work / "docs").rmdir()
     after = take_snapshot(work)
     stage.keep_journals()
@@ -219,7 +219,7 @@ def test_a_file_changed_during_the_write_is_kept_and_named(tmp_path: Path) -> No
     mine = b"# I was faster\n"
     files = [CHANGE, DraftFile("new.py", None, b"1\n")]
     with act_before_git("update-ref", lambda: (work / "src/cart.py").write_bytes(mine)):
-        receipt = require_applied(apply_draft_edits(work, journals, files, commit=commit_message()))
+        receipt = require_applied(write_draft_to_workspace(work, journals, files, commit=commit_message()))
     assert receipt.left == ("src/cart.py",)
     assert (work / "src/cart.py").read_bytes() == mine
     assert git(work, "status", "--porcelain") == " M src/cart.py\n"
@@ -230,7 +230,7 @@ def test_a_file_of_the_person_is_never_mistaken_for_a_temporary_file(tmp_path: P
     own = {f"{folder}.roundtable-{number}": "my notes\n" for folder in ("", "src/") for number in (1, 2)}
     write(work, own)
     require_applied(
-        apply_draft_edits(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=commit_message())
+        write_draft_to_workspace(work, journals, [CHANGE, DraftFile("new.py", None, b"1\n")], commit=commit_message())
     )
     undo_journaled_change(work, journals)
     assert {name: (work / name).read_text() for name in own} == own
@@ -242,7 +242,9 @@ def test_a_file_keeps_its_owner_when_root_writes_and_undoes(tmp_path: Path) -> N
     for name in ("src/cart.py", "docs/old.txt"):
         os.chown(work / name, 1234, 1235)
     require_applied(
-        apply_draft_edits(work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")])
+        write_draft_to_workspace(
+            work, journals, [CHANGE, DraftFile("docs/new.txt", b"old\n", b"new\n", was="docs/old.txt")]
+        )
     )
     for name in ("src/cart.py", "docs/new.txt"):
         assert ((work / name).stat().st_uid, (work / name).stat().st_gid) == (1234, 1235)
@@ -265,7 +267,7 @@ def test_if_git_ignores_file_modes_the_index_says_what_is_executable(tmp_path: P
         DraftFile("docs/new.txt", b"old\n", b"old\n", was="docs/old.txt", executable=True, was_executable=True),
         DraftFile("run.sh", None, b"echo\n", executable=True),
     ]
-    require_applied(apply_draft_edits(work, journals, files, commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, files, commit=commit_message()))
     modes = [line.split()[0] for line in git(work, "ls-tree", "-r", "HEAD").splitlines()]
     assert modes == ["100644", "100755", "100644"]
     assert git(work, "status", "--porcelain") == ""
@@ -279,7 +281,7 @@ def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--sparse", f"file://{origin}", str(work))
     git(work, "sparse-checkout", "set", "src")
     assert not (work / "docs").exists()
-    require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     assert git(work, "show", "--name-only", "--format=", "HEAD").split() == ["src/cart.py"]
     assert git(work, "status", "--porcelain") == ""
 
@@ -287,7 +289,10 @@ def test_a_commit_in_a_partial_clone_fetches_nothing(tmp_path: Path) -> None:
 def test_a_deletion_in_a_sha256_repository_can_be_written_and_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work", "--object-format=sha256"), tmp_path / "journals"
     before = take_snapshot(work)
-    assert len(require_applied(apply_draft_edits(work, journals, [CHANGE, GONE], commit=commit_message())).commit) == 64
+    assert (
+        len(require_applied(write_draft_to_workspace(work, journals, [CHANGE, GONE], commit=commit_message())).commit)
+        == 64
+    )
     assert git(work, "status", "--porcelain") == ""
     undo_journaled_change(work, journals)
     assert {**take_snapshot(work), "docs": None} == {**before, "docs": None}
@@ -314,12 +319,12 @@ def test_a_branch_that_cannot_be_created_is_refused_at_the_start(tmp_path: Path,
 
 def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    written = apply_draft_edits(work, journals, [DraftFile("a.py", None, b"1\n")], commit=commit_message())
+    written = write_draft_to_workspace(work, journals, [DraftFile("a.py", None, b"1\n")], commit=commit_message())
     assert require_applied(written).remarks == ()
     for name in ("pre-commit", "commit-msg", "pre-push"):
         write(work, {f".git/hooks/{name}": f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n"})
         (work / ".git/hooks" / name).chmod(0o755)
-    written = apply_draft_edits(work, journals, [DraftFile("b.py", None, b"1\n")], commit=commit_message())
+    written = write_draft_to_workspace(work, journals, [DraftFile("b.py", None, b"1\n")], commit=commit_message())
     assert require_applied(written).remarks == (CommitStepsSkipped(("pre-commit", "commit-msg")),)
     assert change_write_remark_sentence(require_applied(written).remarks[0]) == (
         "The commit was made without `git commit`: hooks did not run (pre-commit, commit-msg)."
@@ -328,14 +333,16 @@ def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_
     git(work, "config", "commit.gpgSign", "true")
     git(work, "config", "core.hooksPath", "no/hooks")
     files = [DraftFile("c.py", None, b"1\n")]
-    remarks = require_applied(apply_draft_edits(work, journals, files, key="0199/x", commit=commit_message())).remarks
+    remarks = require_applied(
+        write_draft_to_workspace(work, journals, files, key="0199/x", commit=commit_message())
+    ).remarks
     assert [change_write_remark_sentence(remark) for remark in remarks] == [
         "The commit was made without `git commit`: it is not signed although commit.gpgSign is set."
     ]
     recovered = find_journaled_change(work, journals, "0199/x")
     assert recovered
     assert recovered.remarks == remarks
-    assert require_applied(apply_draft_edits(work, journals, [DraftFile("d.py", None, b"1\n")])).remarks == (), (
+    assert require_applied(write_draft_to_workspace(work, journals, [DraftFile("d.py", None, b"1\n")])).remarks == (), (
         "only files"
     )
 
@@ -345,7 +352,7 @@ def test_skipped_hooks_and_a_missing_signature_are_reported_with_the_commit(tmp_
 
 def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    receipt = require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    receipt = require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     git(work, "switch", "-qc", "other")
     assert [journal.id for journal in list_undoable_journals(work, journals)] == ["1"]
     git(work, "switch", "-q", "main")
@@ -361,7 +368,7 @@ def test_a_commit_that_git_has_pruned_cannot_be_undone(tmp_path: Path) -> None:
 
 def test_a_reverting_commit_names_the_change(tmp_path: Path) -> None:
     work, journals = _shop(tmp_path / "work"), tmp_path / "journals"
-    require_applied(apply_draft_edits(work, journals, [CHANGE], commit=commit_message()))
+    require_applied(write_draft_to_workspace(work, journals, [CHANGE], commit=commit_message()))
     git(work, "commit", "-q", "--allow-empty", "-m", "Mine")
     undo_journaled_change(work, journals)
     assert git(work, "log", "-1", "--format=%s").strip() == "Undo change 1: Sum the cart"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from roundtable.core.text.chunks import split_file_texts_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
-    build_project_symbol_map,
+    build_symbol_map_of_project,
     measure_source_file_with_symbols,
-    render_relevant_symbol_map,
+    render_symbol_map_of_files,
     render_symbol_map_within_budget,
 )
 from tests.workshop.programs import CALLS, PYTHON
@@ -25,7 +25,7 @@ LARGE_BUDGET = 1_000_000
 
 
 def build_map(files: Mapping[str, str]) -> ProjectMap:
-    return build_project_symbol_map({path: text.encode() for path, text in files.items()})
+    return build_symbol_map_of_project({path: text.encode() for path, text in files.items()})
 
 
 def list_uses(program: ProjectMap) -> dict[str, str]:
@@ -105,7 +105,7 @@ def test_a_project_module_is_not_confused_with_the_standard_library() -> None:
 
 def test_every_use_in_a_map_of_the_standard_library_mentions_the_name() -> None:
     files = stdlib("json", "asyncio", "email", "importlib", "concurrent", "unittest")
-    program = build_project_symbol_map(files)
+    program = build_symbol_map_of_project(files)
     uses = list_uses(program)
     assert "json/__init__.py:" in uses["json/decoder.py JSONDecoder.__init__"]
     assert "asyncio/runners.py" in uses["asyncio/tasks.py all_tasks"]
@@ -173,16 +173,16 @@ FAULTS = {
 def test_a_bug_between_two_files_is_visible_from_both(fault: str) -> None:
     defining, using, signature, call = FAULTS[fault]
     program = build_map({**defining, **using})
-    from_definition = render_relevant_symbol_map(program, list(defining), LARGE_BUDGET)
+    from_definition = render_symbol_map_of_files(program, list(defining), LARGE_BUDGET)
     assert signature in from_definition
     assert call in from_definition
-    from_call = render_relevant_symbol_map(program, list(using), LARGE_BUDGET).split("The other files:")[0]
+    from_call = render_symbol_map_of_files(program, list(using), LARGE_BUDGET).split("The other files:")[0]
     assert signature in from_call
     assert f"<- {call.split()[0]}" in from_call
 
 
 def test_a_call_over_several_lines_is_shown_on_one() -> None:
-    assert "src/app/main.py:10 in count: purse.take( 2, )" in render_relevant_symbol_map(
+    assert "src/app/main.py:10 in count: purse.take( 2, )" in render_symbol_map_of_files(
         build_map(PYTHON), ["src/shop/money.py"], LARGE_BUDGET
     )
 
@@ -190,7 +190,7 @@ def test_a_call_over_several_lines_is_shown_on_one() -> None:
 def test_without_room_each_file_shows_one_use_and_the_rest_are_counted() -> None:
     users = {f"u{at}.py": "from log import log\n\n" + "log('x')\n" * 50 for at in range(5)}
     program = build_map({"log.py": "def log(text): ...\n", **users})
-    text = render_relevant_symbol_map(program, ["log.py"], 100)
+    text = render_symbol_map_of_files(program, ["log.py"], 100)
     assert all(f"u{at}.py:3: log('x')" in text for at in range(5))
     assert "and 244 more places, left out for lack of space" in text
 
@@ -241,20 +241,22 @@ def _count_shown(text: str) -> tuple[int, int, int, int, bool]:
 
 def test_no_text_is_longer_than_its_budget() -> None:
     files = stdlib("json", "asyncio")
-    program = build_project_symbol_map(files)
+    program = build_symbol_map_of_project(files)
     for budget in (0, 1, 5, 20, 60, 200, 1_000, 5_000, 20_000, 80_000):
         assert tokens(render_symbol_map_within_budget(program, budget)) <= budget
         for paths in (["asyncio/events.py"], ["json/decoder.py", "asyncio/tasks.py"], [], list(files)):
-            assert tokens(render_relevant_symbol_map(program, paths, budget)) <= budget
+            assert tokens(render_symbol_map_of_files(program, paths, budget)) <= budget
 
 
 def test_the_same_files_give_the_same_map_in_any_order() -> None:
     files = stdlib("json", "email")
     turned = dict(reversed(files.items()))
-    assert msgspec.json.encode(build_project_symbol_map(files)) == msgspec.json.encode(build_project_symbol_map(turned))
+    assert msgspec.json.encode(build_symbol_map_of_project(files)) == msgspec.json.encode(
+        build_symbol_map_of_project(turned)
+    )
     assert msgspec.convert(
-        msgspec.to_builtins(build_project_symbol_map(files)), ProjectMap
-    ) == build_project_symbol_map(files)
+        msgspec.to_builtins(build_symbol_map_of_project(files)), ProjectMap
+    ) == build_symbol_map_of_project(files)
 
 
 def test_a_file_cannot_put_control_characters_into_the_map() -> None:
@@ -267,17 +269,17 @@ def test_a_file_cannot_put_control_characters_into_the_map() -> None:
     program = build_map(files)
     for text in (
         render_symbol_map_within_budget(program, LARGE_BUDGET),
-        render_relevant_symbol_map(program, ["lib.py"], LARGE_BUDGET),
+        render_symbol_map_of_files(program, ["lib.py"], LARGE_BUDGET),
     ):
         assert not any(sign in text for sign in "\x1b\x07\u202e\u2028")
-    assert "user.py:3: lent(' ')" in render_relevant_symbol_map(program, ["lib.py"], LARGE_BUDGET)
+    assert "user.py:3: lent(' ')" in render_symbol_map_of_files(program, ["lib.py"], LARGE_BUDGET)
 
 
 def test_a_very_long_line_is_cut() -> None:
     program = build_map(
         {"lib.js": "export function f(x) {}\n", "min.js": "import {f} from './lib';" + "f(1);" * 50_000}
     )
-    text = render_relevant_symbol_map(program, ["lib.js"], LARGE_BUDGET)
+    text = render_symbol_map_of_files(program, ["lib.js"], LARGE_BUDGET)
     assert "min.js:1: import {f} from './lib';f(1);" in text
     assert tokens(text) < 2_000
 
@@ -297,9 +299,9 @@ pieces = st.lists(
 @given(st.lists(st.tuples(suffixes, pieces.map("".join).map(str.encode) | st.binary(max_size=60)), max_size=5))
 def test_broken_files_do_not_stop_the_map(texts: list[tuple[str, bytes]]) -> None:
     files = {f"f{at}.{suffix}": text for at, (suffix, text) in enumerate(texts)}
-    program = build_project_symbol_map(files)
+    program = build_symbol_map_of_project(files)
     assert [file.path for file in program.files] == sorted(files)
-    assert tokens(render_relevant_symbol_map(program, list(files)[:1], 50)) <= 50
+    assert tokens(render_symbol_map_of_files(program, list(files)[:1], 50)) <= 50
     chunks = split_file_texts_into_chunks(
         [measure_source_file_with_symbols(path, text) for path, text in files.items()], 5, program.imports
     )

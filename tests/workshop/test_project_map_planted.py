@@ -9,9 +9,9 @@ import pytest
 from roundtable.core.text.chunks import CHUNK_TOKENS, Chunk, split_file_texts_into_chunks
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
-    build_project_symbol_map,
+    build_symbol_map_of_project,
     measure_source_file_with_symbols,
-    render_relevant_symbol_map,
+    render_symbol_map_of_files,
 )
 from roundtable.workshop.symbols.syntax_trees import find_first_syntax_error
 from tests.planted import End, Planted, planted
@@ -22,7 +22,7 @@ MAP_TOKENS = 4_000
 @cache
 def load_program() -> tuple[Planted, ProjectMap]:
     example = planted()
-    return example, build_project_symbol_map(example.files)
+    return example, build_symbol_map_of_project(example.files)
 
 
 def cut_into_chunks(limit: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
@@ -59,7 +59,7 @@ def test_the_planted_program_is_as_described() -> None:
 def test_only_the_map_puts_both_ends_of_each_bug_into_one_prompt(limit: int) -> None:
     example, project_map = load_program()
     parts = [
-        (chunk_text(chunk), render_relevant_symbol_map(project_map, chunk.paths, MAP_TOKENS))
+        (chunk_text(chunk), render_symbol_map_of_files(project_map, chunk.paths, MAP_TOKENS))
         for chunk in cut_into_chunks(limit)
     ]
     for fault in example.faults:
@@ -83,6 +83,6 @@ def test_every_file_is_in_one_chunk_and_map_and_files_keep_to_their_budgets() ->
     files = sum(map(len, example.files.values())) / 4
     assert max(part.tokens for part in parts) <= CHUNK_TOKENS
     assert len(parts) <= files / CHUNK_TOKENS + 2
-    maps = [len(render_relevant_symbol_map(project_map, part.paths, MAP_TOKENS).encode()) / 4 for part in parts]
+    maps = [len(render_symbol_map_of_files(project_map, part.paths, MAP_TOKENS).encode()) / 4 for part in parts]
     assert max(maps) <= MAP_TOKENS
     assert sum(part.tokens for part in parts) + sum(maps) <= 1.1 * (files + MAP_TOKENS * len(parts))

@@ -14,7 +14,7 @@ import pytest
 
 from roundtable.app.machine.isolation import Isolation, run_machine_sandbox_check
 from roundtable.core.sandbox import Bounds, Limit, Resource
-from roundtable.workshop.identity import is_orphaned_workshop_name, make_workshop_temp_name
+from roundtable.workshop.identity import is_temp_name_of_dead_process, make_temp_name_of_process
 from roundtable.workshop.sandbox import SandboxSettings, find_sandbox
 from roundtable.workshop.sandbox.bubblewrap import BubblewrapSandbox, LimitTools
 from roundtable.workshop.sandbox.cgroups import ControlGroup, remove_orphaned_cgroups
@@ -281,12 +281,12 @@ async def test_a_sandbox_that_must_enforce_limits_is_refused_in_one_sentence() -
 
 
 def test_leftovers_of_killed_processes_are_recognized_by_name_and_removed() -> None:
-    mine = make_workshop_temp_name()
-    assert not is_orphaned_workshop_name(mine)
-    assert not is_orphaned_workshop_name("roundtable-empty")
+    mine = make_temp_name_of_process()
+    assert not is_temp_name_of_dead_process(mine)
+    assert not is_temp_name_of_dead_process("roundtable-empty")
     orphan_name = mine.replace(f"-{os.getpid()}-", "-4194305-")
-    assert is_orphaned_workshop_name(orphan_name)
-    assert is_orphaned_workshop_name(f"{orphan_name}-web-1")
+    assert is_temp_name_of_dead_process(orphan_name)
+    assert is_temp_name_of_dead_process(f"{orphan_name}-web-1")
     group = ControlGroup.create(Bounds())
     if group is None:
         pytest.skip("Nobody lets us make control groups here.")

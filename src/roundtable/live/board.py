@@ -33,7 +33,7 @@ from roundtable.core.events import (
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Gate, Usage
 from roundtable.live.event_lines import DONE, ERROR, RESPONDING, TIMED_OUT, WAITING, live_fault_glyph, live_fault_line
-from roundtable.report.costs import NO_VALUE, describe_price
+from roundtable.report.costs import NO_VALUE, render_price
 from roundtable.report.step_words import running_step_sentence
 
 _GLYPH_WORDS = {RESPONDING: "responding", WAITING: "waiting", DONE: "done", TIMED_OUT: "timed out", ERROR: "error"}
@@ -82,7 +82,7 @@ class SeatPanel(msgspec.Struct):
     @property
     def cost(self) -> str:
         """The cost so far, in words."""
-        return describe_price(self.spent, priced=self.priced) if self.calls else NO_VALUE
+        return render_price(self.spent, priced=self.priced) if self.calls else NO_VALUE
 
     def elapsed(self, now: float) -> float:
         """The duration of the current or last turn in seconds."""
@@ -168,7 +168,7 @@ class Board:
         """The cost of all seats so far, in words."""
         asked_seats = [seat for seat in self.seats.values() if seat.calls]
         total = reduce(Usage.plus, (seat.spent for seat in asked_seats), Usage())
-        return describe_price(total, priced=all(seat.priced for seat in asked_seats)) if asked_seats else NO_VALUE
+        return render_price(total, priced=all(seat.priced for seat in asked_seats)) if asked_seats else NO_VALUE
 
     def apply(self, item: Recorded | Delta) -> None:
         """Add one event or delta."""

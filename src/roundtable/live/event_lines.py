@@ -56,7 +56,7 @@ from roundtable.report.change_words import (
     render_diffstat,
     render_hunk_lines,
 )
-from roundtable.report.costs import NO_VALUE, build_cost_report, describe_price
+from roundtable.report.costs import NO_VALUE, build_cost_report, render_price
 from roundtable.report.reasons import decision_sentence, describe_reached_limit, notice_sentences
 from roundtable.report.step_words import render_step_result_lines, running_step_sentence
 
@@ -245,7 +245,7 @@ def _move_lines(move: MoveMade, proposals: Mapping[str, str], codec: str) -> lis
 
 def _describe_move_figures(move: MoveMade) -> str:
     """Tokens, cost and duration of a move, such as `412 tokens, free, 1.2 s`."""
-    return f"{move.usage.tokens:,} tokens, {describe_price(move.usage)}, {move.timing.total:.1f} s"
+    return f"{move.usage.tokens:,} tokens, {render_price(move.usage)}, {move.timing.total:.1f} s"
 
 
 def live_fault_line(fault: Fault) -> str:

@@ -28,7 +28,7 @@ from roundtable.core.effects import (
 from roundtable.core.ports import Table
 from roundtable.core.reasons import Reasons
 from roundtable.core.replies.file_changes import parse_reply_file_changes
-from roundtable.core.replies.judge import unblind_judge_reply
+from roundtable.core.replies.judge import restore_seat_names_in_judge_reply
 from roundtable.core.text.wording import join_names_as_text
 from roundtable.core.values import Digest, Expect, Prompt, Right, Round, Turns
 from roundtable.core.verdict import Directives
@@ -160,7 +160,9 @@ async def hold_judge_rounds(
         expect = Expect(JUDGE_ROUND.codec, tuple(candidate_names))
         answers = await table.ask(name, prompt, expect=expect, seats=impartial or judges, turns=JUDGE_ROUND.turns)
         counted = [(move.seat, move.verdict.directives) for move in answers.moves if move.verdict.counts]
-        rulings.append({judge: unblind_judge_reply(ruling, candidate_names) for judge, ruling in counted if ruling})
+        rulings.append(
+            {judge: restore_seat_names_in_judge_reply(ruling, candidate_names) for judge, ruling in counted if ruling}
+        )
     bases = ({judge: directives.base for judge, directives in order.items()} for order in rulings)
     verdicts = decide_swapped_order_verdicts(*bases, candidates=names.values())
     base = next(iter(verdicts.tally()), first.seat)

@@ -25,7 +25,7 @@ from roundtable.meetings.stages.discussion_stage import hold_discussion_stage
 from roundtable.meetings.stages.execution_stage import RERUN_GATE, hold_execution_stage
 from roundtable.meetings.stages.files_stage import hold_files_stage
 from roundtable.meetings.stages.review_stage import hold_review_stage
-from roundtable.meetings.stages.stage_rounds import plan_meeting_stage_rounds
+from roundtable.meetings.stages.stage_rounds import plan_rounds_of_sdlc_stages
 from roundtable.meetings.try_candidates import StepFailed, perform_required_meeting_step
 from roundtable.meetings.write_change import WRITE_GATES
 from roundtable.report.stage_words import stage_gate_sentence
@@ -68,7 +68,7 @@ AFTER_STAGE_CHOICES = {
 
 def _plan_sdlc_rounds(settings: SdlcSettings, options: Sequence[str]) -> tuple[PlannedRound, ...]:
     """All rounds that the stages may hold."""
-    return plan_meeting_stage_rounds(settings.enabled_stages, settings.runs, existing=settings.existing)
+    return plan_rounds_of_sdlc_stages(settings.enabled_stages, settings.runs, existing=settings.existing)
 
 
 async def _hold_sdlc_meeting(table: Table) -> Decision:

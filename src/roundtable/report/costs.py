@@ -63,7 +63,7 @@ class CostLine(msgspec.Struct, frozen=True):
         list_price = (
             f" ({render_money(plan_usd)} at list price)" if self.used.plan_tokens and plan_usd is not None else ""
         )
-        return describe_price(self.used, priced=self.priced) + list_price
+        return render_price(self.used, priced=self.priced) + list_price
 
     def cells(self) -> tuple[str, ...]:
         """The line as a table row under `phrases.COST_COLUMNS`."""
@@ -117,7 +117,7 @@ def render_money(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
-def describe_price(usage: Usage, *, priced: bool = True) -> str:
+def render_price(usage: Usage, *, priced: bool = True) -> str:
     """A price in words: `free`, `$0.0021`, `plan`, `unknown` or a combination.
 
     `priced` is False where some calls have no known price.

@@ -161,7 +161,7 @@ def _move_words(seat: SeatRecount) -> str:
 # --- without a seat ------------------------------------------------------------------------------
 
 
-def build_seat_absence_report(decision: Decision, other: Decision, without: str) -> SeatAbsence:
+def report_decision_without_seat(decision: Decision, other: Decision, without: str) -> SeatAbsence:
     """Compare the decision without a seat with the recorded one."""
     changed = decision.outcome is not other.outcome or not _same_winner(decision, other, without)
     return SeatAbsence(changed, str(other.outcome), other.winner, other.position, decision_sentence(other))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from roundtable.core.effects import ProjectDelivered, ProjectListed, ProjectRan, ProjectSplit, StageEnded
-from roundtable.core.replies.judge import unblind_judge_reply_directive
+from roundtable.core.replies.judge import restore_seat_names_in_reply_directive
 from roundtable.core.stage_history import StageFileChange
 from roundtable.core.stages import Stage, StageEnd, StageEnding
 from roundtable.core.text.sanitize import sanitize_line
@@ -113,7 +113,8 @@ def describe_stage_ruling(directives: Directives, candidates: Sequence[str]) -> 
     """The ruling of a judge on the files of a stage, without labels and names of seats."""
     names = {label: "the base" if label == directives.base else "another candidate" for label in candidates}
     additions = [
-        unblind_judge_reply_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
+        restore_seat_names_in_reply_directive(directive, names)
+        for directive in (*directives.incorporate, *directives.must_fix)
     ]
     if not additions:
         return "The judge chose one candidate without changes."

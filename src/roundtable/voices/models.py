@@ -122,7 +122,7 @@ def find_default_embedded_model(models_dir: Path) -> str | None:
     return ranked[-1] if ranked else next(iter(installed), None)
 
 
-def set_default_embedded_voice_model(name: str, models_dir: Path) -> Path | Fault:
+def choose_default_embedded_model(name: str, models_dir: Path) -> Path | Fault:
     """Make an installed model the default."""
     path = resolve_embedded_model_file(name, models_dir)
     if isinstance(path, Fault):

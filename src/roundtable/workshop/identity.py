@@ -23,19 +23,19 @@ _NAME = re.compile(r"roundtable-(\d+)-(\d+)-\d+(?!\d)")
 _numbers = count(1)
 
 
-def make_workshop_temp_name() -> str:
+def make_temp_name_of_process() -> str:
     """Return a name that no other process uses: it holds this process's id and start time, and a counter."""
     pid = os.getpid()
     return f"roundtable-{pid}-{_start_time(pid)}-{next(_numbers)}"
 
 
-def create_workshop_temp_folder() -> TemporaryDirectory[str]:
+def create_temp_folder_for_process() -> TemporaryDirectory[str]:
     """Create a temporary folder that is deleted on exit, or by a later process if this one is killed."""
-    return TemporaryDirectory(prefix=f"{make_workshop_temp_name()}-")
+    return TemporaryDirectory(prefix=f"{make_temp_name_of_process()}-")
 
 
-def is_orphaned_workshop_name(name: str) -> bool:
-    """Whether a name was made by `make_workshop_temp_name` (or begins with such a name) and its process is gone."""
+def is_temp_name_of_dead_process(name: str) -> bool:
+    """Whether a name was made by `make_temp_name_of_process` (or begins with such a name) and its process is gone."""
     owner = _NAME.match(name)
     return owner is not None and _start_time(int(owner[1])) != owner[2]
 

@@ -34,7 +34,7 @@ from roundtable.core.text.redaction import Redactor
 from roundtable.core.text.wording import pluralize
 from roundtable.core.values import Digest, compute_digest
 from roundtable.report.refusals import refusal_sentence, refusal_sentences
-from roundtable.workshop.edit.apply_draft import apply_draft_edits, find_journaled_change
+from roundtable.workshop.edit.apply_draft import find_journaled_change, write_draft_to_workspace
 from roundtable.workshop.edit.draft import apply_changeset_in_memory
 from roundtable.workshop.edit.executed_files import find_unrequested_edits_of_executed_files
 from roundtable.workshop.edit.hunks import apply_accepted_hunks, split_edits_into_hunks
@@ -46,7 +46,7 @@ from roundtable.workshop.edit.rehearsal import (
 )
 from roundtable.workshop.edit.stored_drafts import DraftStore
 from roundtable.workshop.edit.validation import find_destructive_edits, validate_edited_files
-from roundtable.workshop.identity import create_workshop_temp_folder
+from roundtable.workshop.identity import create_temp_folder_for_process
 from roundtable.workshop.repo.commits import CommitMessage, Repository, check_git_repository_writable
 from roundtable.workshop.rooted_files import ConfinedFolder, FileContent
 from roundtable.workshop.sandbox.output_lines import LineCallback
@@ -231,7 +231,13 @@ class ChangeApplier:
             {check.name: "passed" if check.passed else "failed" for check in checks},
         )
         outcome = await asyncio.to_thread(
-            apply_draft_edits, self._workspace, self._journals, files, key=key, commit=commit, branch=effect.branch
+            write_draft_to_workspace,
+            self._workspace,
+            self._journals,
+            files,
+            key=key,
+            commit=commit,
+            branch=effect.branch,
         )
         if isinstance(outcome, ChangeApplied):
             return outcome
@@ -329,7 +335,7 @@ def _find_repository_refusals(files: Sequence[DraftFile], workspace: Path) -> Se
         return [problem] if problem else []
     modes = {file.path: 0o755 if file.executable else 0o644 for file in files}
     planned = {file.path: None if file.after is None else FileContent(file.after, modes[file.path]) for file in files}
-    with ConfinedFolder.open(workspace) as tree, create_workshop_temp_folder() as folder:
+    with ConfinedFolder.open(workspace) as tree, create_temp_folder_for_process() as folder:
         current = {path: tree.read(path) for file in files for path in (file.was, file.path) if path}
 
         def place(data: bytes) -> Path:

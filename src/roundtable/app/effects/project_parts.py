@@ -36,9 +36,9 @@ from roundtable.core.text.chunks import Chunk, FilePriority, SizedFile, split_fi
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.workshop.symbols.project_map import (
     ProjectMap,
-    build_project_symbol_map,
+    build_symbol_map_of_project,
     measure_source_file_with_symbols,
-    render_relevant_symbol_map,
+    render_symbol_map_of_files,
 )
 
 
@@ -79,7 +79,7 @@ class ProjectSplitter:
 
 def _split(files: Mapping[str, bytes], room: int | None, max_tokens: int, *, at_once: bool) -> list[_ChunkContent]:
     """Return the chunks; if a context window is unknown, no chunk is longer than `max_tokens`."""
-    project_map = build_project_symbol_map(files)
+    project_map = build_symbol_map_of_project(files)
     measured = [_measured_in_prompt(measure_source_file_with_symbols(path, data)) for path, data in files.items()]
     map_tokens, limit = split_context_room_between_map_and_files(measured, room, max_tokens, at_once=at_once)
     return [
@@ -101,7 +101,7 @@ def _add_map(part: Chunk, files: Mapping[str, bytes], project_map: ProjectMap, m
     return _ChunkContent(
         part,
         shown,
-        b"" if is_whole_project else render_relevant_symbol_map(project_map, part.paths, map_tokens).encode(),
+        b"" if is_whole_project else render_symbol_map_of_files(project_map, part.paths, map_tokens).encode(),
     )
 
 
@@ -155,7 +155,7 @@ def _select(files: Mapping[str, bytes], about: str, room: int) -> _Selection:
             selected.add(path)
             room -= sizes[path]
     return _Selection(
-        selected, render_relevant_symbol_map(build_project_symbol_map(files), selected, map_tokens).encode()
+        selected, render_symbol_map_of_files(build_symbol_map_of_project(files), selected, map_tokens).encode()
     )
 
 

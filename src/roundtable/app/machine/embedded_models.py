@@ -78,7 +78,7 @@ async def install_machine_model(
 
 def set_default_machine_model(places: Places, name: str) -> Path:
     """Make a model the default."""
-    return _raise_fault(shelf.set_default_embedded_voice_model(name, places.models))
+    return _raise_fault(shelf.choose_default_embedded_model(name, places.models))
 
 
 def _raise_fault(result: Path | Fault) -> Path:

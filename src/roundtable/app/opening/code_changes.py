@@ -12,7 +12,7 @@ from roundtable.app.opening.file_selection import build_context_file_ignore_filt
 from roundtable.app.settings import config
 from roundtable.app.settings.places import Places, find_workspace
 from roundtable.core.faults import NotFound, UsageError
-from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, added_file_diff_text, contains_diff
+from roundtable.core.text.diffs import DIFF_CONTEXT_NAME, render_added_file_as_diff, text_contains_diff
 from roundtable.core.text.file_names import is_sensitive_file_name
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.workshop.repo.git import GIT_OUTPUT_LIMIT, GitDiff, GitReader, find_enclosing_git_repository, open_git
@@ -86,7 +86,7 @@ class CodeChanges(NamedTuple):
         text = raw[:GIT_OUTPUT_LIMIT].decode(errors="replace")
         if not text.strip():
             raise UsageError("The patch is empty.", PATCH_HELP)
-        if not contains_diff(text):
+        if not text_contains_diff(text):
             raise UsageError("The file is not a patch: it names no changed file.", PATCH_HELP)
         return cls({DIFF_CONTEXT_NAME: text}, _describe_cut(whole=len(raw) < GIT_OUTPUT_LIMIT))
 
@@ -106,7 +106,7 @@ def _diff_new_file(workspace: Path, name: str) -> str:
     if not name.isprintable() or (workspace / name).is_symlink():
         return ""
     try:
-        return added_file_diff_text(name, read_context_file_range(workspace, name))
+        return render_added_file_as_diff(name, read_context_file_range(workspace, name))
     except ContextFileRefused:
         return ""
 

@@ -14,7 +14,7 @@ import msgspec
 from roundtable.core.session import Session
 from roundtable.core.stage_history import session_stage_ends
 from roundtable.core.stages import StageEnd
-from roundtable.core.text.chunks import SizedFile, text_chunk_token_limit
+from roundtable.core.text.chunks import SizedFile, compute_text_chunk_limit
 from roundtable.core.usage import BYTES_PER_TOKEN
 from roundtable.core.values import Charter, Limits, Seat
 from roundtable.voices.tariffs import Tariff, Tariffs
@@ -127,7 +127,7 @@ def split_context_room_between_map_and_files(
     """Return the tokens for the map and those for the files of one part."""
     for_map = MAX_MAP_TOKENS if room is None else min(MAX_MAP_TOKENS, room // 6)
     for_files = max_tokens if room is None else room - for_map
-    return for_map, text_chunk_token_limit(files, for_files, max_tokens) if at_once else min(max_tokens, for_files)
+    return for_map, compute_text_chunk_limit(files, for_files, max_tokens) if at_once else min(max_tokens, for_files)
 
 
 def estimate_context_file_overhead(path: str) -> int:

@@ -8,7 +8,7 @@ from roundtable.core.session import Session
 from roundtable.core.values import Decision
 from roundtable.engine.replay import NotOnRecord, replay_recorded_asks
 from roundtable.meetings import Meeting
-from roundtable.report.recount import Recount, SeatAbsence, build_recount_report, build_seat_absence_report
+from roundtable.report.recount import Recount, SeatAbsence, build_recount_report, report_decision_without_seat
 
 
 async def recount_stored_session(session: Session) -> Recount:
@@ -44,6 +44,6 @@ async def _find_obstacle(session: Session, decision: Decision, rules: Meeting) -
 
 async def _replay_without(session: Session, decision: Decision, rules: Meeting, seat: str) -> SeatAbsence:
     try:
-        return build_seat_absence_report(decision, await replay_recorded_asks(session, rules.hold, {seat}), seat)
+        return report_decision_without_seat(decision, await replay_recorded_asks(session, rules.hold, {seat}), seat)
     except NotOnRecord as missing:
         return SeatAbsence(None, why=str(missing))

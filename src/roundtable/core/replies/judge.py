@@ -184,7 +184,7 @@ JUDGE_REVIEW_CODEC = _build_judge_codec(
 )
 
 
-def unblind_judge_reply_directive(directive: str, names: Mapping[str, str]) -> str:
+def restore_seat_names_in_reply_directive(directive: str, names: Mapping[str, str]) -> str:
     """Replace the blind labels in a judge's directive, such as `candidate-B` or `B's`, by the names of the seats."""
     for name, seat in names.items():
         letter = re.escape(name.rpartition("-")[2])
@@ -193,10 +193,10 @@ def unblind_judge_reply_directive(directive: str, names: Mapping[str, str]) -> s
     return directive
 
 
-def unblind_judge_reply(ruling: Directives, names: Mapping[str, str]) -> Directives:
+def restore_seat_names_in_judge_reply(ruling: Directives, names: Mapping[str, str]) -> Directives:
     """Replace the blind labels in a judge's ruling by the names of the seats."""
     incorporate, must_fix = (
-        tuple(unblind_judge_reply_directive(directive, names) for directive in directives)
+        tuple(restore_seat_names_in_reply_directive(directive, names) for directive in directives)
         for directives in (ruling.incorporate, ruling.must_fix)
     )
     return Directives(names.get(ruling.base, ""), incorporate, must_fix)

@@ -94,7 +94,7 @@ class Chunk(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(piece.path for piece in self.pieces))
 
 
-def text_chunk_token_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
+def compute_text_chunk_limit(files: Iterable[SizedFile], room: int | None, limit: int = CHUNK_TOKENS) -> int:
     """The size of a chunk in tokens: all files in one chunk if they fit, otherwise at most `limit` and `room`.
 
     `room` is what the smallest context window has left besides the answer, None if unknown.

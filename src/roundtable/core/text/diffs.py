@@ -27,12 +27,12 @@ class DiffSection(NamedTuple):
         return self.paths[-1] if self.paths else ""
 
 
-def contains_diff(text: str) -> bool:
+def text_contains_diff(text: str) -> bool:
     """Whether a text contains a diff."""
     return bool(_GIT_HEADER_LINE.search(text) or _PLAIN_HEADER_LINE.search(text))
 
 
-def added_file_diff_text(path: str, text: str) -> str:
+def render_added_file_as_diff(path: str, text: str) -> str:
     """A new file as a diff."""
     lines = text.removesuffix("\n").split("\n")
     head = f"diff --git a/{path} b/{path}\nnew file\n--- {_NO_FILE}\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"

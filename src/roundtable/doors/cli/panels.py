@@ -36,7 +36,7 @@ from roundtable.live.event_lines import (
     live_earlier_event_lines,
     live_round_label,
 )
-from roundtable.report.costs import describe_price
+from roundtable.report.costs import render_price
 
 REDRAW_SECONDS = 0.1
 IDLE_REDRAW_SECONDS = 0.5
@@ -137,7 +137,7 @@ class LivePanels:
         usage = move.usage
         figures = (
             f"{format_count_as_text(usage.tokens)} tok",
-            describe_price(usage),
+            render_price(usage),
             format_seconds_as_text(move.timing.total),
         )
         head = Text(f"━ {sanitize_line(move.seat)}", Style(color=color, bold=True))

@@ -17,7 +17,7 @@ from roundtable.core.decide.merge_ruling import JudgeDirectives
 from roundtable.core.decide.stage_outcome import decide_missing_seat_notices
 from roundtable.core.effects import Candidate, CandidatesTried, DraftsSynthesised, ProjectListed
 from roundtable.core.reasons import JudgeNotAsked, NoFilesChosen, NothingWritten, Reason
-from roundtable.core.replies.judge import unblind_judge_reply_directive
+from roundtable.core.replies.judge import restore_seat_names_in_reply_directive
 from roundtable.core.stages import Contribution, StageEnd, StageEnding
 from roundtable.core.text.wording import join_text_lines
 from roundtable.core.values import DISPUTE, Expect, Gate, Prompt, Round, Turns
@@ -66,7 +66,8 @@ async def _finish_agreed_files(context: StageContext, work: FilesStageWork) -> S
     names = seats_by_blind_name_in_meeting(work.candidates, context.table.labels)
     base = next(candidate for candidate in work.candidates if candidate.seat == names[directives.base])
     wanted = tuple(
-        unblind_judge_reply_directive(directive, names) for directive in (*directives.incorporate, *directives.must_fix)
+        restore_seat_names_in_reply_directive(directive, names)
+        for directive in (*directives.incorporate, *directives.must_fix)
     )
     outcome = _unspliced(base)
     if wanted:

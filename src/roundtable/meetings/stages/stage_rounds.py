@@ -19,7 +19,7 @@ _FILES: tuple[ShownContent, ...] = ("files",)
 _PRINTED: tuple[ShownContent, ...] = ("printed",)
 
 
-def plan_meeting_stage_rounds(stages: Sequence[Stage], runs: int, *, existing: bool) -> tuple[PlannedRound, ...]:
+def plan_rounds_of_sdlc_stages(stages: Sequence[Stage], runs: int, *, existing: bool) -> tuple[PlannedRound, ...]:
     """The rounds of all stages; a project that extends existing files may also need repairs."""
     rounds = [planned for stage in stages for planned in _stage_rounds(stage, runs)]
     if existing and any(planned.writes for planned in rounds):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _RUNNABLE = 0o111
 
 
-def apply_draft_edits(
+def write_draft_to_workspace(
     workspace: Path,
     journals: Path,
     files: Sequence[DraftFile],

@@ -25,7 +25,11 @@ from roundtable.core.handover import HandoverForm, is_session_handover_path_unna
 from roundtable.core.text.sanitize import sanitize_line
 from roundtable.core.values import compute_digest
 from roundtable.workshop.edit.path_rules import find_write_path_collisions
-from roundtable.workshop.identity import create_workshop_temp_folder, is_orphaned_workshop_name, make_workshop_temp_name
+from roundtable.workshop.identity import (
+    create_temp_folder_for_process,
+    is_temp_name_of_dead_process,
+    make_temp_name_of_process,
+)
 from roundtable.workshop.repo.commits import CommitMessage, GitFailed, RefUpdate, Repository
 from roundtable.workshop.repo.git import run_git
 from roundtable.workshop.repo.scratch_trees import list_working_tree_files, write_files_to_scratch_working_tree
@@ -42,7 +46,7 @@ def _open_staging_folder(place: Path) -> Generator[Path]:
     for leftover in place.parent.glob(f"{_STAGING_PREFIX}*"):
         with suppress(OSError):
             _remove_if_abandoned(leftover)
-    folder = Path(mkdtemp(prefix=f"{_STAGING_PREFIX}{make_workshop_temp_name()}-", dir=place.parent))
+    folder = Path(mkdtemp(prefix=f"{_STAGING_PREFIX}{make_temp_name_of_process()}-", dir=place.parent))
     # Locked before it gets its name: another process must never take it for an abandoned one.
     lock = os.open(folder / f"{_LOCK_NAME}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -71,7 +75,7 @@ def _remove_if_abandoned(folder: Path) -> None:
     if folder.is_symlink():
         return
     if {path.name for path in folder.iterdir()} <= {f"{_LOCK_NAME}.new"}:
-        if is_orphaned_workshop_name(folder.name.removeprefix(_STAGING_PREFIX)):
+        if is_temp_name_of_dead_process(folder.name.removeprefix(_STAGING_PREFIX)):
             shutil.rmtree(folder, ignore_errors=True)
         return
     lock = os.open(folder / _LOCK_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -182,7 +186,7 @@ def _commit_versions(folder: Path, versions: Sequence[ProjectVersion], by: str) 
             "Fix this problem, or deliver the project as a folder.",
         )
     tip, current = "", dict[str, str]()
-    with create_workshop_temp_folder() as scratch:
+    with create_temp_folder_for_process() as scratch:
         for version in versions:
             entries = repository.store_files(_write_contents(Path(scratch), _with_documents(version)))
             changed = {path: entries.get(path) for path in {**current, **entries}}

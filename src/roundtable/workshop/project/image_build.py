@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from roundtable.core.sandbox import Bounds, Exit, Limit, Output
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.identity import make_workshop_temp_name
+from roundtable.workshop.identity import make_temp_name_of_process
 from roundtable.workshop.project.compose_file import ComposeNames, find_project_compose_file
 from roundtable.workshop.project.container_scan import explain_missing_project_images, scan_project_container_files
 from roundtable.workshop.sandbox.container import (
@@ -75,7 +75,7 @@ async def build_and_run_project_image(
 
     Closing the iterator stops the build or the containers, whose names are `name` or begin with it.
     """
-    name, engine = name or make_workshop_temp_name(), build.engine
+    name, engine = name or make_temp_name_of_process(), build.engine
     with TemporaryDirectory(prefix=f"{name}-build-") as folder:
         with tarfile.open(fileobj=io.BytesIO(build.archive)) as tar:
             await asyncio.to_thread(tar.extractall, folder, filter="data")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from roundtable.core.effects import CheckOutcome, ProjectRan
 from roundtable.core.sandbox import Bounds, Exit
-from roundtable.workshop.identity import make_workshop_temp_name
+from roundtable.workshop.identity import make_temp_name_of_process
 from roundtable.workshop.project.compose_file import ComposeNames
 from roundtable.workshop.project.image_build import (
     ImageBuild,
@@ -44,7 +44,7 @@ async def run_project_container(
 
     The exit code decides; for a service, the check that is run inside the container.
     """
-    engine, name, output = build.engine, make_workshop_temp_name(), OutputLines(on_line)
+    engine, name, output = build.engine, make_temp_name_of_process(), OutputLines(on_line)
     plan = _DEFAULT_PLAN if isinstance(plan, str) else plan
     container = _container_to_check(build.names, name)
     checks = [asyncio.create_task(_check_service(engine, container, plan.check, on_line))] if plan.check else []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from roundtable.core.faults import UsageError
 from roundtable.core.text.file_names import is_sensitive_file_name
-from roundtable.workshop.identity import create_workshop_temp_folder
+from roundtable.workshop.identity import create_temp_folder_for_process
 
 GIT_TIMEOUT = 30.0
 GIT_OUTPUT_LIMIT = 8_000_000
@@ -211,7 +211,7 @@ def open_git(workspace: Path) -> Generator[GitReader]:
     if head is not None:
         yield GitReader(workspace, (), git_filter_overrides(workspace), head)
         return
-    with create_workshop_temp_folder() as folder:
+    with create_temp_folder_for_process() as folder:
         _run(workspace, ("init", "--quiet", "--template=", folder))
         yield GitReader(workspace, (f"--git-dir={folder}/.git", f"--work-tree={workspace}"), {}, None)
 

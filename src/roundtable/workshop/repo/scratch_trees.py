@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from roundtable.core.faults import UsageError
 from roundtable.core.sandbox import Bounds
 from roundtable.core.text.file_names import is_sensitive_file_name
-from roundtable.workshop.identity import create_workshop_temp_folder, is_orphaned_workshop_name
+from roundtable.workshop.identity import create_temp_folder_for_process, is_temp_name_of_dead_process
 from roundtable.workshop.repo.git import git_filter_overrides, open_git, run_git, split_git_names
 from roundtable.workshop.rooted_files import CREATE_FLAGS, READ_FLAGS, ConfinedFolder, FileContent, UnsafePath
 
@@ -36,7 +36,7 @@ _MAX_TREE_BYTES = Bounds().disk
 async def open_scratch_working_trees() -> AsyncGenerator[Path]:
     """Open a temporary folder for trees; it is deleted in a thread afterwards."""
     await asyncio.to_thread(_remove_orphaned_folders)
-    folder = create_workshop_temp_folder()
+    folder = create_temp_folder_for_process()
     try:
         yield Path(folder.name)
     finally:
@@ -47,7 +47,7 @@ def _remove_orphaned_folders() -> None:
     """Delete the folders that killed Roundtable processes left behind."""
     for path in Path(gettempdir()).glob("roundtable-*"):
         with contextlib.suppress(OSError):
-            if is_orphaned_workshop_name(path.name) and path.lstat().st_uid == os.getuid():
+            if is_temp_name_of_dead_process(path.name) and path.lstat().st_uid == os.getuid():
                 shutil.rmtree(path, ignore_errors=True)
 
 
@@ -228,7 +228,7 @@ def export_git_commit_files(workspace: Path, commit: str, tree: Path) -> None:
     repository_info = run_git(workspace, ("rev-parse", "--absolute-git-dir", "--show-prefix")).output
     repository, _, prefix = os.fsdecode(repository_info).partition("\n")
     config = git_filter_overrides(workspace)
-    with create_workshop_temp_folder() as folder:
+    with create_temp_folder_for_process() as folder:
         variables = {"GIT_DIR": repository, "GIT_WORK_TREE": str(tree), "GIT_INDEX_FILE": f"{folder}/index"}
 
         def git(*args: str, input: bytes = b"") -> bytes:

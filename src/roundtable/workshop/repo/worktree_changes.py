@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from roundtable.workshop.identity import create_workshop_temp_folder
+from roundtable.workshop.identity import create_temp_folder_for_process
 from roundtable.workshop.repo.commits import GitFailed
 from roundtable.workshop.repo.git import (
     DIFF_OPTIONS,
@@ -36,7 +36,7 @@ _MAX_LIST_BYTES = 100_000_000
 @contextmanager
 def inspect_worktree_changes(workspace: Path, folder: Path, base: str, saved_index: Path) -> Generator[WorktreeChanges]:
     """Compare a worktree with its base commit; `saved_index` is our index from its creation."""
-    with create_workshop_temp_folder() as place:
+    with create_temp_folder_for_process() as place:
         index = Path(place, "index")
         try:
             shutil.copy2(saved_index, index)  # with its time: git distrusts files that were written in the same second

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from roundtable.core.sandbox import Bounds, Limit
-from roundtable.workshop.identity import is_orphaned_workshop_name, make_workshop_temp_name
+from roundtable.workshop.identity import is_temp_name_of_dead_process, make_temp_name_of_process
 from roundtable.workshop.sandbox.init_script import SANDBOX_PROCESSES
 
 _CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
@@ -31,7 +31,7 @@ class ControlGroup:
         parents = _parent_groups()
         if parents is None:
             return None
-        name = make_workshop_temp_name()
+        name = make_temp_name_of_process()
         group = cls({controller: folder / name for controller, folder in parents.items()})
         try:
             for folder in group._unique_folders():
@@ -108,7 +108,7 @@ def remove_orphaned_cgroups() -> None:
     for folder in dict.fromkeys((_parent_groups() or {}).values()):
         with suppress(OSError):
             for entry in os.scandir(folder):
-                if entry.is_dir(follow_symlinks=False) and is_orphaned_workshop_name(entry.name):
+                if entry.is_dir(follow_symlinks=False) and is_temp_name_of_dead_process(entry.name):
                     ControlGroup({"memory": folder / entry.name}).remove()
 
 

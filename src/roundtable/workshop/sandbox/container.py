@@ -15,7 +15,7 @@ import msgspec
 
 from roundtable.core.sandbox import Bounds, Exit, Job, Limit, Output, Resource
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.identity import make_workshop_temp_name
+from roundtable.workshop.identity import make_temp_name_of_process
 from roundtable.workshop.sandbox.cgroups import ControlGroup
 from roundtable.workshop.sandbox.engines import CONTAINER_LABEL, ContainerEngine
 from roundtable.workshop.sandbox.init_script import (
@@ -96,7 +96,7 @@ class ContainerSandbox:
         if isinstance(files, str):
             yield Exit(None, 0.0, files)
             return
-        name = make_workshop_temp_name()
+        name = make_temp_name_of_process()
         try:
             process = await asyncio.create_subprocess_exec(
                 *(self._engine.program, "run", "--name", name, *self._options(job, view), self._image),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roundtable.core.text.sanitize import sanitize_line
-from roundtable.workshop.identity import is_orphaned_workshop_name
+from roundtable.workshop.identity import is_temp_name_of_dead_process
 
 CONTAINER_LABEL = "roundtable.run"
 EMPTY_IMAGE = "roundtable-empty:1"
@@ -107,5 +107,5 @@ class ContainerEngine:
         own_filter = ("--all", "--filter", f"label={CONTAINER_LABEL}", "--format")
         for list_command, name, remove in (("ps", "{{.Names}}", "rm"), ("images", "{{.Repository}}", "rmi")):
             reply = await self.run_command((list_command, *own_filter, name))
-            if orphans := [name for name in reply.text.split() if is_orphaned_workshop_name(name)]:
+            if orphans := [name for name in reply.text.split() if is_temp_name_of_dead_process(name)]:
                 await self.run_command((remove, "--force", *orphans))

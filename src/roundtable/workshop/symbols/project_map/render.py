@@ -64,7 +64,7 @@ def _keep_only(entries: Sequence[MappedSymbol]) -> _Omissions:
     return _OMISSION_STEPS[-1]._replace(but=frozenset(entries))
 
 
-def render_relevant_symbol_map(program: ProjectMap, paths: Collection[str], budget_tokens: int) -> str:
+def render_symbol_map_of_files(program: ProjectMap, paths: Collection[str], budget_tokens: int) -> str:
     """Return what the map knows about a few files, then as much of the other files as the budget allows.
 
     It shows the signature of what these files use, and every line elsewhere that uses what they define.

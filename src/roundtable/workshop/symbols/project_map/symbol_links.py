@@ -35,7 +35,7 @@ _COMPOUND_NAME = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
 _MAX_OWNERS = 3
 
 
-def build_project_symbol_map(files: Mapping[str, bytes]) -> ProjectMap:
+def build_symbol_map_of_project(files: Mapping[str, bytes]) -> ProjectMap:
     """Build the map of a project from names and imports; nothing is executed."""
     outlines = {
         path: outline

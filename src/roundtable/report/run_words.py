@@ -21,8 +21,8 @@ _MAX_FILES_LENGTH = 200
 _MAX_FAILURE_LENGTH = 200
 _METHODS = {"compose": "with its compose file", "dockerfile": "with its Dockerfile", "plan": "as a plain program"}
 _SERVICE_ADVICE = (
-    "The program ran until its time limit. If it is a service, add a [check] section to run.toml. Its command is run "
-    "while the service runs; then the service is stopped."
+    "The program ran until its time limit. If it is a service, add a [check] section to run.toml: the command in that "
+    "section is run while the service runs, and then the service is stopped."
 )
 
 

@@ -40,7 +40,9 @@ class AgentVoices:
         if kind == "acp" and agent.acp is None:
             names = ", ".join(name for name, known_agent in self._agents.items() if known_agent.acp is not None)
             message = f"The agent `{name}` has no settings for the Agent Client Protocol."
-            return Fault.of(FaultKind.MISSING, message, help=f"Use cli:{name}. Agents with such settings: {names}.")
+            return Fault.of(
+                FaultKind.MISSING, message, help=f"Use cli:{name}. These agents support the protocol: {names}."
+            )
         program = find_agent_cli_program(adapt_agent_cli_to_acp(agent) if kind == "acp" else agent, self._environ)
         if isinstance(program, Fault):
             return program

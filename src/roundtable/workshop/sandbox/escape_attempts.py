@@ -240,7 +240,7 @@ QUICK_ESCAPE_ATTEMPTS = (
 )
 """The attempts that `doctor` always makes."""
 EXHAUSTION_ATTEMPTS = (
-    _exhaustion("start processes without end", _PROCESSES, Limit.PROCESSES, resource=Resource.PROCESSES),
+    _exhaustion("start processes without end", _PROCESSES, Limit.PROCESSES, Limit.MEMORY, resource=Resource.PROCESSES),
     _exhaustion("start threads without end", _THREADS, Limit.PROCESSES, resource=Resource.PROCESSES),
     _exhaustion(
         "allocate memory without end",
@@ -312,7 +312,7 @@ def _judge_attempt(result: RunResult, attempt: EscapeAttempt, damage: str) -> tu
     if _ended_as_expected(result, attempt):
         return True, ""
     if attempt.limits:
-        return False, f"The attempt ended without reaching its limit ({' or '.join(attempt.limits)})."
+        return False, f"The attempt ended, but this limit did not stop it: {' or '.join(attempt.limits)}."
     return None, output.strip()[-200:] or result.stopped
 
 

@@ -93,18 +93,13 @@ def test_the_sample_output_in_the_readme_is_what_the_program_prints(tmp_path: Pa
     (sample,) = re.findall(r"^    (Decision reached: .*?)\n\n", (ROOT / "README.md").read_text(), re.M | re.S)
     lines = [line.removeprefix("    ").partition("…")[0].rstrip() for line in sample.splitlines()]
 
-    def of(blind: str, then: str, error: str = "", text: str = "") -> dict[str, object]:
+    def of(blind: str, then: str, error: str = "") -> dict[str, object]:
         block: dict[str, object] = {"stand": then, "position": "", "error": error, "evidence": [], "confidence": 8}
-        second = f"{text}\n{json.dumps(block)}"
-        turns = [{"round": "*blind", "text": blind_answer(blind)}, {"round": "*reconsider", "text": second}]
+        turns = [{"round": "*blind", "text": blind_answer(blind)}, {"round": "*reconsider", "text": json.dumps(block)}]
         return {"turns": turns}
 
     cli = Cli(tmp_path)
-    seats = cli.script(
-        claude=of("REST", "A", text="REST is enough for us."),
-        gpt=of("GraphQL", "B"),
-        local=of("GraphQL", "A", "It lacks caches."),
-    )
+    seats = cli.script(claude=of("REST", "A"), gpt=of("GraphQL", "B"), local=of("GraphQL", "A", "It lacks caches."))
     printed = cli.run("discuss", "Which?", "--option", "REST", "--option", "GraphQL", *seats).stdout.splitlines()
     places = [next(at for at, name in enumerate(printed) if name.startswith(line)) for line in filter(None, lines)]
     assert places == sorted(places)

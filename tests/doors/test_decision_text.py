@@ -1,4 +1,4 @@
-"""The text of a decision: the seats' own words, complete, and the fullest reasons of the side that won."""
+"""The text of a decision: the seats' own words, complete."""
 
 from __future__ import annotations
 
@@ -46,11 +46,3 @@ def test_a_code_fence_before_a_bare_object_keeps_its_end(cli: Cli) -> None:
         if '"move.made"' in line and '"ada"' in line
     ]
     assert moves[0]["text"] == words
-
-
-def test_the_fullest_reasons_of_the_winning_side_are_quoted_not_the_most_confident(cli: Cli) -> None:
-    full = "Spaces look the same in every editor, in every diff and on every page."
-    printed = discussed(
-        cli, ada=seat("Spaces", "Just use spaces.", 10), bob=seat("Spaces", full, 6), eve=seat("Tabs", "No.")
-    )
-    assert f"In the words of bob:\n  {full}\n" in printed

@@ -258,10 +258,10 @@ def decide_council(standing: CouncilStanding, chosen: str = "") -> Decision:
 
 
 def _spokesman(standing: CouncilStanding, electorate: Sequence[str], winner: str) -> tuple[str, Move | None]:
-    """Return the seat and move that the decision quotes: the supporter of the winner who says most, or its author."""
+    """Return the seat and move that the decision quotes: the most confident supporter of the winner, or its author."""
     supporters = [seat for seat in electorate if winner and standing.supported.get(seat) == winner]
     if supporters:
-        author = max(supporters, key=lambda seat: len(standing.words[seat].text))
+        author = max(supporters, key=lambda seat: standing.words[seat].verdict.confidence or 0.0)
         return author, standing.words[author]
     proposed = (seat for proposal in standing.proposals if proposal.id == winner for seat in proposal.authors)
     author = next(proposed, "")

@@ -62,8 +62,7 @@ def build_structured_reply_codec(
                     verdict = FAILED_VERDICT
             except UnreadableReply as unreadable:
                 verdict, problem = FAILED_VERDICT, unreadable.message
-            words = _displayed_prose(reply, block) or verdict.position or _issue_texts(verdict)
-            return ReadReply(words or reply.strip(), verdict, problem)
+            return ReadReply(_displayed_prose(reply, block) or verdict.position or reply.strip(), verdict, problem)
         if read_tags is not None:
             return ReadReply(reply.strip(), read_tags(reply, expect) or FAILED_VERDICT)
         unfinished = find_last_reply_json_object(reply, (ANSWER_FIELD,))
@@ -88,11 +87,6 @@ def _read_verdict(block: FoundObject, expect: Expect, read_fields: ReadFields) -
     if block.repaired and verdict.parse is ParseStatus.EXACT:
         return msgspec.structs.replace(verdict, parse=ParseStatus.REPAIRED)
     return verdict
-
-
-def _issue_texts(verdict: Verdict) -> str:
-    """What a block says in its fields, for a reply that consists of the block alone."""
-    return "\n\n".join(issue.text for issue in verdict.issues)
 
 
 def _displayed_prose(reply: str, block: FoundObject) -> str:

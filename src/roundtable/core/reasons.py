@@ -658,7 +658,7 @@ class CommitStepsSkipped(ReasonBase, frozen=True, tag="commit_steps_skipped"):
 
 
 WriteRemark: TypeAlias = FilesPending | CleanupPending | CommitStepsSkipped | Said
-"""What the workshop could not do, or did in another way, when it wrote a change. Older records hold text."""
+"""Remarks on a written change: steps that failed or were done in another way. Older records hold text."""
 
 
 class HunksEdited(ReasonBase, frozen=True, tag="hunks_edited"):

@@ -118,7 +118,7 @@ def change_write_reason_sentence(reason: why.WriteReason) -> str:
 
 
 def change_write_remark_sentence(remark: why.WriteRemark) -> str:
-    """What could not be done, or was done in another way, when a change was written."""
+    """Return a sentence about a step of writing a change that failed or was done in another way."""
     match remark:
         case why.FilesPending():
             problem = f"{join_text_lines(remark.path) or 'A file'} cannot be written: {remark.problem}"

@@ -81,7 +81,7 @@ class SettingChange(msgspec.Struct, frozen=True):
 
 
 class TrustRequest(msgspec.Struct, frozen=True):
-    """What trust in a workspace permits, how it was trusted before, and what changed since then (None if unknown)."""
+    """The settings that trust in a workspace permits, the earlier trust, and the changes since (None if unknown)."""
 
     settings: dict[str, str]
     digests: dict[str, str]
@@ -101,7 +101,7 @@ class TrustRequest(msgspec.Struct, frozen=True):
 
 
 class _TrustedWorkspace(msgspec.Struct, frozen=True):
-    """What the person trusted: the digests decide, the settings are for showing what changed."""
+    """A workspace as the person trusted it: digests decide about trust, settings only show changes."""
 
     digests: dict[str, str]
     settings: dict[str, str]

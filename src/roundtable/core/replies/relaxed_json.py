@@ -106,7 +106,7 @@ class _ReadObject(NamedTuple):
 
 
 class _ReadObjects:
-    """What is known of the objects of a text by their start, so that none is read twice."""
+    """The objects of a text that were already read, by their start, so that none is read twice."""
 
     def __init__(self) -> None:
         self.whole: dict[int, _ReadObject] = {}

@@ -21,7 +21,7 @@ _SENDER = rf"{_GAP}[^<>]{{0,200}}?\b(?:from|by){_GAP}{{0,80}}+[=＝]"
 
 
 def _tags_to_escape(tag: str) -> re.Pattern[str]:
-    """What would close a fence of this tag or open one of any tag; outside files also every other tag of a prompt."""
+    """Match tags that close a fence of this tag or open any fence; outside files also all other tags of a prompt."""
     in_file = tag == _FILE_TAG
     closing = rf"[/／]{_GAP}{{0,80}}+{tag if in_file else _ANY_TAG}(?![\w.:-])"
     opening = _SENDER if in_file else rf"(?:{_SENDER}|{_GAP}{{0,80}}+[>＞﹥])"

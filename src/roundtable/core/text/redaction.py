@@ -101,7 +101,7 @@ _BREAK_CHARACTERS = " \t\n\r\"'`+\\\u200b"
 _WITHOUT_BREAKS = str.maketrans("", "", _BREAK_CHARACTERS)
 _LONGEST_BREAK = 24
 _BREAK = f"[{re.escape(_BREAK_CHARACTERS)}]{{0,{_LONGEST_BREAK}}}+"
-"""What a program writes between two parts of a secret: a line break with its indentation, or quotes and a plus sign."""
+"""The separator between two parts of a secret: a line break with its indentation, or quotes and a plus sign."""
 
 _RANDOM_VALUE = re.compile(r"(?=[A-Za-z+/]{0,40}[0-9])(?=[0-9+/]{0,40}[A-Za-z])[A-Za-z0-9+/]{12}", re.ASCII)
 

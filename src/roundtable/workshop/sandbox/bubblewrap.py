@@ -73,7 +73,7 @@ _WRITABLE_SOURCES = ("/sys/fs", "/sys/bus", "/sys/dev")
 
 
 class LimitTools(NamedTuple):
-    """What holds the limits of a run on this machine: control groups, or else what the kernel gives every user.
+    """The means of this machine to limit a run: control groups, or else the limits that the kernel offers every user.
 
     `taskset`, `unshare` and `mount` are programs, empty if they are missing or do not work; `tasks` says whether the
     kernel counts the processes of a namespace on their own.

@@ -38,7 +38,7 @@ _FILTERED_BY_ARGUMENT = frozenset({"clone", "clone3", "socket", "unshare"})
 _DENIED = tuple(name for name in SYSTEM_CALLS["x86_64"] if name not in _FILTERED_BY_ARGUMENT)
 
 CONTAINER_PROFILE = Path(__file__).parent / "etc" / "seccomp.json"
-"""The same filter for container engines. It also denies what the engines' own profiles deny, since it replaces them."""
+"""The same filter for container engines. It replaces their own profiles, so it also denies what those deny."""
 
 
 @cache

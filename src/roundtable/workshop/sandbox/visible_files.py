@@ -42,7 +42,7 @@ _TOOLCHAIN_PARTS = {
     "mvn": ("boot", "conf"),
     "gradle": ("init.d",),
 }
-"""What these tools need of their installation in addition."""
+"""Further folders and files of the installation that these tools need."""
 _MAX_SHEBANG = 256
 _MAX_SYMLINKS = 16
 _COMMON_TOOLS = re.compile(
